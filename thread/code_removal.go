@@ -1,5 +1,10 @@
 package thread
 
+import (
+	"slices"
+	"strings"
+)
+
 // BeginCodeRemoval records that the worktree of a thread is being removed, and which ref
 // will keep its work. Errors: those of ChangeCode.
 func (s *State) BeginCodeRemoval(id ThreadID, ref string, stamp Stamp) (Thread, error) {
@@ -16,6 +21,45 @@ func (s *State) EndCodeRemoval(id ThreadID, how *CodeRemoval, stamp Stamp) (Thre
 			c.State = CodeReady
 		}
 	})
+}
+
+// KeepRemoved records which ref keeps what a removed worktree had. A thread that is gone is
+// passed over.
+func (s *State) KeepRemoved(id ThreadID, ref string) {
+	t, ok := s.Threads.Get(string(id))
+	if !ok || t.OwnedCode() == nil || t.OwnedCode().Removed == nil {
+		return
+	}
+	t.Code = slices.Clone(t.Code)
+	removed := *t.Code[0].Removed
+	removed.Ref = ref
+	t.Code[0].Removed = &removed
+	s.Threads.Put(t)
+}
+
+// RemovedIn returns the thread whose removal an operation recorded: that its worktree was removed,
+// or the branch that the removal had left; "" for none. began: it only records that a removal
+// begins.
+func RemovedIn(op Operation) (id ThreadID, began bool) {
+	for _, c := range op.Changes {
+		if op.Steps() || Absent(c.Before) || Absent(c.After) || !strings.HasPrefix(c.Record, TableThreads+"/") {
+			continue
+		}
+		was, is := valueOf[Thread](c.Before).OwnedCode(), valueOf[Thread](c.After).OwnedCode()
+		switch {
+		case was == nil || is == nil || is.Removed == nil:
+		case is.State == CodeRemoving && was.State != CodeRemoving:
+			return valueOf[Thread](c.After).ID, true
+		case is.State == CodeRemoved && (was.Removed == nil || was.State != CodeRemoved || was.Removed.Tip != is.Removed.Tip || was.Removed.Ref != is.Removed.Ref):
+			return valueOf[Thread](c.After).ID, false
+		}
+	}
+	return "", false
+}
+
+// MayUndo returns T402 for whoever may not undo an operation: see Invert.
+func (s *State) MayUndo(op Operation, stamp Stamp) error {
+	return (&inverting{s: s, op: op, stamp: stamp}).allowed()
 }
 
 // LoseCode records that the folder of a worktree is not there. Errors: those of ChangeCode.

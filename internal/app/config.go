@@ -47,6 +47,7 @@ type Config struct {
 		Validate *string           `json:"validate"`
 		Checks   map[string]string `json:"checks"`
 		Land     *string           `json:"land"`
+		Keep     *string           `json:"keep"`
 	} `json:"code"`
 	Run struct {
 		Agent  *string                `json:"agent"`
@@ -93,12 +94,15 @@ type Settings struct {
 	// project's if the user trusts its root. Only SettingsOf sets them.
 	Agent, Validate, ValidateCode string
 	Land                          string // how land lands code; "": as without configuration
+	// Keep is how long code prune leaves a ref that keeps what a removed worktree had.
+	Keep time.Duration
 }
 
 // Defaults without configuration.
 const (
 	DefaultMistakeLimit = 5
 	defaultClaimFor     = time.Hour
+	defaultKeep         = 30 * 24 * time.Hour
 )
 
 // Configs reads both files. Errors: T903 naming file and key, T509.
@@ -224,7 +228,7 @@ func (c *Call) Chooser(user, project Config) func(key string, mine, theirs *stri
 func Combine(user, project Config) Settings {
 	out := Settings{
 		Policy: thread.DefaultPolicy(), AgentAutoApprove: user.Approvals.AgentAutoApprove, trustAs: user.Approvals.TrustAs,
-		mistakeLimit: DefaultMistakeLimit, ClaimFor: defaultClaimFor,
+		mistakeLimit: DefaultMistakeLimit, ClaimFor: defaultClaimFor, Keep: defaultKeep,
 	}
 	if user.Notify != nil {
 		out.notify = *user.Notify
@@ -239,6 +243,9 @@ func Combine(user, project Config) Settings {
 		}
 		if cfg.ClaimFor != nil {
 			out.ClaimFor, _ = time.ParseDuration(*cfg.ClaimFor) // checked with the file
+		}
+		if cfg.Code.Keep != nil {
+			out.Keep, _ = time.ParseDuration(*cfg.Code.Keep)
 		}
 	}
 	return out
@@ -466,7 +473,7 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 // ConfigKeys returns the keys of the project's file, and those that only the user's
 // file may contain. A key in a group is prefixed with the group's name.
 func ConfigKeys() (both, users []string) {
-	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.validate", "code.checks", "code.land", "run.agent", "run.agents",
+	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.validate", "code.checks", "code.land", "code.keep", "run.agent", "run.agents",
 		"run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost", "run.maxTime", "run.maxTurnTime", "run.parallel", "run.fallback",
 		"run.startTimeout"}
 	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify", "run.always", "run.mcp"}
@@ -580,7 +587,7 @@ func (cfg Config) check(path string) error {
 		key, like string
 		value     *string
 	}{{"claimFor", "1h", cfg.ClaimFor}, {"run.startTimeout", "90s", cfg.Run.StartTimeout}, {"run.maxTime", "2h", cfg.Run.MaxTime},
-		{"run.maxTurnTime", "30m", cfg.Run.MaxTurnTime}} {
+		{"run.maxTurnTime", "30m", cfg.Run.MaxTurnTime}, {"code.keep", "720h", cfg.Code.Keep}} {
 		if d.value == nil {
 			continue
 		}

@@ -16,6 +16,9 @@ const SeenTimeout = time.Second
 // SeenCommand is the operation by which MarkSeen records what was read.
 const SeenCommand = "seen"
 
+// DropCommand is the command of all operations of a drop, which an undo takes back together.
+const DropCommand = "drop"
+
 // ShownMessages are messages of a thread that an answer shows to the thread's own agent.
 type ShownMessages struct {
 	ThreadID   thread.ThreadID      `json:"threadId"`

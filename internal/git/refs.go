@@ -68,6 +68,12 @@ func (r *Repo) OnRemote(ctx context.Context, c Commit) (bool, error) {
 	return len(strings.TrimSpace(string(out))) > 0, nil
 }
 
+// BranchWith returns a branch that has a commit, "" for none.
+func (r *Repo) BranchWith(ctx context.Context, c Commit) (string, error) {
+	out, err := r.at(ctx, command{args: []string{"for-each-ref", "--count=1", "--contains=" + string(c), "--format=%(refname)", "refs/heads/"}})
+	return strings.TrimPrefix(strings.TrimSpace(string(out)), "refs/heads/"), broken(err)
+}
+
 // Count returns how many commits each of two commits has that the other has not.
 func (r *Repo) Count(ctx context.Context, a, b Commit) (onlyA, onlyB int, err error) {
 	out, err := r.at(ctx, command{args: []string{"rev-list", "--left-right", "--count", string(a) + "..." + string(b)}})

@@ -2,7 +2,10 @@ package code
 
 import (
 	"cmp"
+	"maps"
+	"path"
 	"path/filepath"
+	"slices"
 
 	"leslie/codes"
 	"leslie/internal/app"
@@ -21,6 +24,8 @@ type PruneResult struct {
 	DryRun  bool         `json:"dryRun"`
 	Removed []PrunedCode `json:"removed"`
 	Left    []LeftCode   `json:"left"`
+	// Refs has the refs of removed worktrees that are, or would be, deleted.
+	Refs []PrunedRef `json:"refs"`
 	app.Change
 }
 
@@ -30,6 +35,15 @@ type PrunedCode struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Branch   string          `json:"branch"`
 	Worktree string          `json:"worktree"`
+}
+
+// PrunedRef is a ref that kept what a removed worktree had.
+type PrunedRef struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Ref      string          `json:"ref"`
+	Commit   git.Commit      `json:"commit"`
+	// Branch has all of it; "" if it was kept for long enough.
+	Branch string `json:"branch,omitempty"`
 }
 
 // LeftCode is the code of a thread whose worktree stays, and why.
@@ -42,23 +56,27 @@ type LeftCode struct {
 // Prune removes the worktrees of threads that are terminated, whose code has landed,
 // and that have nothing that is not committed; each as CodeRemove does, in an operation of
 // its own. What cannot be removed is left, with the reason. The worktrees in which merges
-// are validated go with their threads. Errors: T801, T904, those of
-// reading.
+// are validated go with their threads. Of the refs that keep what removed worktrees had, those
+// go that a branch has by now, and those older than code.keep; no record changes. Errors: T801,
+// T904, those of reading, T903 for the configuration.
 func Prune(c *app.Call, in PruneRequest) (*PruneResult, error) {
 	if in.DryRun {
 		c.ReadOnly()
 	}
-	d := &PruneResult{DryRun: in.DryRun, Removed: []PrunedCode{}, Left: []LeftCode{}}
+	d := &PruneResult{DryRun: in.DryRun, Removed: []PrunedCode{}, Left: []LeftCode{}, Refs: []PrunedRef{}}
 	var owners []thread.Thread
 	_, err := c.View(func(s *thread.State) error {
 		owners = s.ThreadsWithCode()
 		return nil
 	})
-	if err != nil || len(owners) == 0 {
-		return d, err
+	if err != nil {
+		return nil, err
 	}
 	repo, err := OpenRepo(c)
 	if err != nil {
+		if len(owners) == 0 && codes.Has(err, codes.GitUnavailable) {
+			return d, nil
+		}
 		return nil, err
 	}
 	for _, t := range owners {
@@ -80,8 +98,53 @@ func Prune(c *app.Call, in PruneRequest) (*PruneResult, error) {
 		}
 	}
 	err = d.pruneValidations(c, repo)
+	if err == nil {
+		err = d.pruneRefs(c, repo)
+	}
 	c.SetChanged(d.Changed)
 	return d, err
+}
+
+// pruneRefs deletes refs that records of removed worktrees name. A thread that is archived may
+// have one, too.
+func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo) error {
+	refs, err := repo.Rescues(c.Context())
+	if err != nil || len(refs) == 0 {
+		return err
+	}
+	set, err := c.Configured()
+	if err != nil {
+		return err
+	}
+	for _, ref := range slices.Sorted(maps.Keys(refs)) {
+		at := refs[ref]
+		t, err := OwnCode(c, path.Base(path.Dir(ref)), thread.CodeRemoved)
+		switch {
+		case codes.Has(err, codes.ThreadNotFound) || codes.Has(err, codes.AmbiguousID) || codes.Has(err, codes.NoCode):
+			continue
+		case err != nil:
+			return err
+		}
+		how := t.OwnedCode().Removed
+		if how == nil || how.Ref != ref || at != git.Commit(cmp.Or(how.Rescue, how.Tip)) {
+			continue
+		}
+		with, err := repo.BranchWith(c.Context(), at)
+		if err != nil {
+			return err
+		}
+		if with == "" && c.Now().Sub(how.At) < set.Keep {
+			continue
+		}
+		if !d.DryRun {
+			if err := repo.UpdateRef(c.Context(), ref, "", at, "leslie: prune"); err != nil {
+				return err
+			}
+			d.Changed = true
+		}
+		d.Refs = append(d.Refs, PrunedRef{t.ID, ref, at, with})
+	}
+	return nil
 }
 
 // prune removes one worktree. What refuses that is the reason why it stays; the end of

@@ -47,8 +47,8 @@ type RemoveResult struct {
 	BranchKept bool `json:"branchKept"`
 	// Rescue is what keeps work that was not committed, absent if there was none.
 	Rescue *RescuedWork `json:"rescue,omitempty"`
-	// Ref keeps the commits of the branch and what was not committed; "" if the branch is still
-	// there and has all of it.
+	// Ref keeps the commits of the branch and what was not committed; "" if a branch has all of
+	// it.
 	Ref      string          `json:"ref,omitempty"`
 	Revision thread.Revision `json:"revision"`
 	app.Change
@@ -251,8 +251,12 @@ func (m *codeRemoval) finish(kept git.Rescued) (*RemoveResult, error) {
 		}
 		branchKept = !gone
 	}
-	if branchKept && kept.Commit == "" {
-		how.Ref = ""
+	if kept.Commit == "" {
+		if branchKept {
+			how.Ref = ""
+		} else if with, err := m.repo.BranchWith(ctx, kept.Head); err == nil && with != "" {
+			how.Ref = ""
+		}
 	}
 	d, err := m.end(func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) {
 		return s.EndCodeRemoval(m.t.ID, how, stamp)

@@ -12,6 +12,8 @@ import (
 // RestoreRequest names a thread whose worktree was removed or is lost.
 type RestoreRequest struct {
 	Thread string // "": the thread that the caller speaks for
+	// Undoes is the removal that is undone, nil if nobody undoes one.
+	Undoes *thread.Operation
 }
 
 // RestoreResult is a worktree that is there again.
@@ -32,6 +34,7 @@ type codeRestore struct {
 	c        *app.Call
 	repo     *git.Repo
 	t        thread.Thread
+	undoes   *thread.Operation
 	worktree git.Worktree
 	// made: something was made again that no record calls lost, or a removal was ended.
 	made bool
@@ -40,7 +43,7 @@ type codeRestore struct {
 // Restore brings a removed worktree back, on its branch, with what was not committed.
 // A lost one becomes ready again if its folder is there; otherwise it gets its files from
 // the index, or from the branch. One whose removal did not end is brought back whatever
-// prevents its end. Errors: T101, T105; T801; T802; T803 if the folder or the
+// prevents its end. Errors: T402 for whoever may not undo Undoes; T101, T105; T801; T802; T803 if the folder or the
 // branch is taken, or has moved so that the rescued work does not fit; T805; T808; T108 for
 // another's claim, and those of a write.
 func Restore(c *app.Call, in RestoreRequest) (*RestoreResult, error) {
@@ -57,7 +60,10 @@ func Restore(c *app.Call, in RestoreRequest) (*RestoreResult, error) {
 		return nil, err
 	}
 	defer release()
-	m := &codeRestore{c: c}
+	m := &codeRestore{c: c, undoes: in.Undoes}
+	if err = m.allowed(); err != nil {
+		return nil, err
+	}
 	if m.made, err = endRemoval(c, t.ID); err != nil {
 		return nil, err
 	}
@@ -79,6 +85,15 @@ func Restore(c *app.Call, in RestoreRequest) (*RestoreResult, error) {
 		return nil, err
 	}
 	return m.record()
+}
+
+// allowed returns T402 for whoever may not undo the removal.
+func (m *codeRestore) allowed() error {
+	if m.undoes == nil {
+		return nil
+	}
+	_, err := m.c.View(func(s *thread.State) error { return s.MayUndo(*m.undoes, m.c.Operation()) })
+	return err
 }
 
 // bring makes git's worktree.
@@ -136,6 +151,9 @@ func (m *codeRestore) record() (*RestoreResult, error) {
 		t, err := s.RestoreCode(m.t.ID, m.worktree.Admin, stamp)
 		if err != nil {
 			return nil, "", err
+		}
+		if m.undoes != nil {
+			s.Reverse(thread.Reversal{Undoes: m.undoes.ID})
 		}
 		d := &RestoreResult{ThreadID: t.ID, State: t.OwnedCode().State, Branch: t.Branch, Worktree: m.worktree.Dir, Revision: t.Revision}
 		if removed != nil {

@@ -203,6 +203,7 @@ func configTemplate() []string {
   //   "validate": "make test",
   //   "checks": {"test": "make test"},
   //   "land": "merge",
+  //   "keep": "720h",
   // },
 
   // What agents may decide: leslie help capabilities.

@@ -64,7 +64,7 @@ func Undo(c *app.Call, in UndoRequest) (*UndoResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		data, err := NewUndoing(c, op, in.DryRun).Run()
+		data, err := undoOf(c, op, in.DryRun)
 		return data, tellWhich(op, err)
 	}
 	named, w, err := FindOperation(c, in.Operation)
@@ -74,6 +74,14 @@ func Undo(c *app.Call, in UndoRequest) (*UndoResult, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if op.Command == app.DropCommand {
+		if ops, err := dropWith(c, op); err != nil || len(ops) > 0 {
+			if err != nil {
+				return nil, err
+			}
+			return undoDrop(c, op, ops, in.DryRun)
+		}
 	}
 	u := NewUndoing(c, op, in.DryRun)
 	u.result.OperationID, u.result.Command = named.ID, named.Command
@@ -136,6 +144,12 @@ func tellWhich(op thread.Operation, err error) error {
 // operation, so the plan stays valid.
 func (u *Undoing) Run() (data *UndoResult, err error) {
 	c := u.c
+	if id, began := thread.RemovedIn(u.op); id != "" && !began {
+		return u.bringBack(id)
+	}
+	if err := u.notAgain(); err != nil {
+		return nil, err
+	}
 	u.roll = &codeUndo{CodeRoll: CodeRoll{C: c}}
 	defer u.roll.Release()
 	_, err = c.View(func(s *thread.State) (err error) {
@@ -195,6 +209,9 @@ func (u *Undoing) rule(s *thread.State, stamp thread.Stamp) (*UndoResult, thread
 	}
 	for _, id := range slices.Sorted(maps.Keys(u.bases)) {
 		s.SetCodeBase(id, u.bases[id])
+	}
+	for _, k := range u.kept {
+		s.KeepRemoved(k.id, k.ref)
 	}
 	s.Plan(u.steps...)
 	s.Reverse(u.reversal)

@@ -136,10 +136,11 @@ func (u *Undoing) takeBackCode() error {
 	}
 	l := m.Code.Landing
 	landing := git.Landing{Branch: l.Branch, Old: git.Commit(l.Old), New: git.Commit(l.New), Onto: git.Commit(l.Onto)}
-	how := ""
-	if u.dryRun {
-		how, _, err = repo.Back(u.c.Context(), landing)
-	} else {
+	how, _, err := repo.Back(u.c.Context(), landing)
+	if err == nil && how == git.Reset && !u.dryRun {
+		err = u.keepSources(repo, *l)
+	}
+	if err == nil && !u.dryRun {
 		how, err = repo.TakeBack(u.c.Context(), landing, "Revert the merge "+l.New+"\n\nUndone with leslie.", u.c.Caller().Actor)
 	}
 	if e := codes.Of(err); codes.Has(err, codes.LandingBlocked) {
@@ -161,6 +162,39 @@ func (u *Undoing) takeBackCode() error {
 		err = u.findBases(repo, *l)
 	}
 	return err
+}
+
+// keepSources makes a ref for each source whose branch went with its worktree: once the target is
+// reset, no branch has its commits.
+func (u *Undoing) keepSources(repo *git.Repo, l thread.CodeLanding) error {
+	for _, source := range l.Sources {
+		t, err := code.OwnCode(u.c, string(source.ThreadID), thread.CodeRemoved)
+		if codes.Has(err, codes.ThreadNotFound) || codes.Has(err, codes.NoCode) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		how := t.OwnedCode().Removed
+		if how == nil || how.Ref != "" || how.Tip == "" {
+			continue
+		}
+		ref, err := repo.FreeRescue(u.c.Context(), string(t.ID))
+		if err == nil {
+			err = repo.UpdateRef(u.c.Context(), ref, git.Commit(how.Tip), "", "leslie: undo")
+		}
+		if err != nil {
+			return err
+		}
+		u.kept = append(u.kept, keptRef{t.ID, ref})
+	}
+	return nil
+}
+
+// keptRef is a ref that keeps what a thread's removed worktree had.
+type keptRef struct {
+	id  thread.ThreadID
+	ref string
 }
 
 // removedSince returns the lines that bring back the worktrees of a landing's sources which were

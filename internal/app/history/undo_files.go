@@ -36,6 +36,7 @@ type Undoing struct {
 	reversal thread.Reversal
 	roll     *codeUndo
 	bases    map[thread.ThreadID]thread.CodeBase // of later merges of code that was reverted
+	kept     []keptRef                           // of sources whose commits no branch has any more
 }
 
 // NewUndoing begins to take back an operation.

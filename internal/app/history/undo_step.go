@@ -38,7 +38,7 @@ func (w *walk) take(op thread.Operation) {
 		if own && op.Redoes == "" && w.redo == nil && w.last == nil {
 			w.redo = &op
 		}
-	case own && !op.Steps() && w.undo == nil && !w.ended(op):
+	case own && !op.Steps() && w.undo == nil && !w.ended(op) && !w.isBack(op):
 		w.undo = &op
 	}
 	if own && !op.Steps() && w.last == nil {

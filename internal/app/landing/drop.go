@@ -1,7 +1,6 @@
 package landing
 
 import (
-	"cmp"
 	"slices"
 
 	"leslie/codes"
@@ -138,73 +137,75 @@ func depth(s *thread.State, t thread.Thread) (n int) {
 	return n
 }
 
-// drop throws one thread away, each step in an operation of its own.
+// drop throws one thread away, each step in an operation of its own, which leslie undo takes back
+// together.
 func drop(c *app.Call, t thread.Thread, item *DroppedItem) error {
-	id, steps := string(t.ID), []dropStep{}
-	lifecycle := func(action thread.Action, back string) dropStep {
-		return dropStep{string(action), func(call *app.Call) (string, error) {
-			_, err := threads.Lifecycle(call, threads.LifecycleRequest{Thread: id, Action: action, Reason: "dropped"})
-			return cmp.Or(back, "leslie undo "+string(call.Operation().Operation)), err
-		}}
-	}
+	id := string(t.ID)
 	if item.Running {
-		steps = append(steps, dropStep{"run stop", func(call *app.Call) (string, error) {
-			_, err := runs.RunStop(call, runs.RunStopRequest{Thread: id, Now: true})
-			return "leslie run " + id, err
-		}})
-	}
-	if !t.Status.Terminated() {
-		steps = append(steps, lifecycle(thread.Cancel, "leslie reopen "+id))
-	}
-	if t.OwnedCode() != nil && t.Status != thread.Archived {
-		steps = append(steps, dropStep{"code remove", func(call *app.Call) (string, error) { return item.removeCode(call, t) }})
-	}
-	if t.Status != thread.Archived {
-		steps = append(steps, lifecycle(thread.Archive, ""))
-	}
-	for _, s := range steps {
-		call := c.Beside(s.command)
-		back, err := s.do(call)
+		call := c.Beside("run stop")
+		_, err := runs.RunStop(call, runs.RunStopRequest{Thread: id, Now: true})
 		c.Include(call)
 		if err != nil {
 			return err
 		}
-		if back != "" {
-			item.Back = append([]string{back}, item.Back...)
+	}
+	lifecycle := func(action thread.Action) func(*app.Call) error {
+		return func(call *app.Call) error {
+			_, err := threads.Lifecycle(call, threads.LifecycleRequest{Thread: id, Action: action, Reason: "dropped"})
+			return err
+		}
+	}
+	var steps []func(*app.Call) error
+	if !t.Status.Terminated() {
+		steps = append(steps, lifecycle(thread.Cancel))
+	}
+	if t.OwnedCode() != nil && t.Status != thread.Archived {
+		steps = append(steps, func(call *app.Call) error { return item.removeCode(call, t) })
+	}
+	if t.Status != thread.Archived {
+		steps = append(steps, lifecycle(thread.Archive))
+	}
+	last := thread.OperationID("")
+	for _, do := range steps {
+		call := c.Beside(app.DropCommand)
+		call.SetContinues(last)
+		err := do(call)
+		c.Include(call)
+		if err != nil {
+			return err
+		}
+		if call.Changed() {
+			last = call.Operation().Operation
+		}
+	}
+	if last != "" {
+		item.Back = []string{"leslie undo " + string(last)}
+		if item.Running {
+			item.Back = append(item.Back, "leslie run "+id)
 		}
 	}
 	return nil
 }
 
-// dropStep is one operation of a drop. do returns the line that takes it back, "" if it did
-// nothing.
-type dropStep struct {
-	command string
-	do      func(*app.Call) (back string, err error)
-}
-
 // removeCode removes the worktree and the branch that leslie made, or what is left of them.
-func (item *DroppedItem) removeCode(c *app.Call, t thread.Thread) (back string, err error) {
-	restore := "leslie code restore " + string(t.ID)
+func (item *DroppedItem) removeCode(c *app.Call, t thread.Thread) (err error) {
 	switch t.OwnedCode().State {
 	case thread.CodeLost:
-		return "", nil
+		return nil
 	case thread.CodeRemoved:
-		if item.Ref, err = code.DropBranch(c, t.ID); err != nil || item.Ref == "" {
-			return "", err
-		}
-		return restore, nil
+		item.Ref, err = code.DropBranch(c, t.ID)
+		return err
 	}
 	removed, err := code.Remove(c, code.RemoveRequest{Thread: string(t.ID), DropBranch: true})
 	switch {
 	case err != nil:
-		return "", err
+		return err
 	case removed.State == nil:
 		item.Kept = "leslie did not make its worktree and its branch"
-		return "", nil
+		return nil
 	case removed.BranchKept:
 		item.Kept = "the branch " + removed.Branch + ", which leslie did not make or somebody else has checked out"
 	}
 	item.Ref = removed.Ref
-	return restore, nil
+	return nil
 }

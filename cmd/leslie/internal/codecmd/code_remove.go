@@ -121,7 +121,14 @@ func (d codePruneText) Text(p *page.Page) {
 	for _, l := range d.Left {
 		p.Line("left %s  %s", l.ThreadID, l.Reason)
 	}
-	if len(d.Removed)+len(d.Left) == 0 {
+	for _, r := range d.Refs {
+		why := "older than code.keep"
+		if r.Branch != "" {
+			why = r.Branch + " has all of it"
+		}
+		p.Line("%s %s  %s", verb, r.Ref, why)
+	}
+	if len(d.Removed)+len(d.Left)+len(d.Refs) == 0 {
 		p.Line("no thread has a worktree")
 	}
 }
@@ -131,10 +138,11 @@ func CodePrune() *cli.Command {
 	return &cli.Command{
 		Name: "code prune", Summary: "remove the worktrees of ended threads whose code has landed", Writes: true,
 		Unrecorded: true,
-		Detail:     "Only where nothing is left uncommitted. The others stay, with the reason.",
-		Example:    "leslie code prune --dry-run",
-		Flags:      []cli.Flag{cli.Toggle("dry-run", "show what would be removed without changing anything")},
-		Run:        runCodePrune,
+		Detail: "Only where nothing is left uncommitted. The others stay, with the reason. A ref that keeps what a removed " +
+			"worktree had goes once a branch has all of it, or after code.keep (30 days).",
+		Example: "leslie code prune --dry-run",
+		Flags:   []cli.Flag{cli.Toggle("dry-run", "show what would be removed without changing anything")},
+		Run:     runCodePrune,
 	}
 }
 

@@ -33,7 +33,7 @@ func (d undoText) Text(p *page.Page) {
 		what := map[string]string{history.CodeReset: "goes back to before", history.CodeReverted: "reverts",
 			history.CodeGone: "no longer has", history.CodeLanded: "is again at",
 			history.CodeRestored: "has its files again, at"}[d.Code.How]
-		p.Line("  code: %s %s %s", d.Code.Branch, what, d.Code.Commit[:12])
+		p.Line("  code: %s %s %s", d.Code.Branch, what, d.Code.Commit[:min(12, len(d.Code.Commit))])
 		for _, line := range d.Code.Restore {
 			p.Line("  its worktree was removed since; before it can land again: %s", line)
 		}
