@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"leslie/codes"
@@ -217,14 +218,46 @@ func (c *Code) hasWorktree() bool {
 }
 
 // ThreadsWithCode returns the threads that own code and are not archived, ordered as in
-// a list.
+// a list. Where the code of one began at the branch of code that was removed since, its target is
+// the branch in which that lands.
 func (s *State) ThreadsWithCode() []Thread {
+	all := s.owners()
+	out := make([]Thread, len(all))
+	for i, t := range all {
+		out[i] = retargeted(t, all)
+	}
+	return out
+}
+
+// owners are the threads that own code, as they are recorded.
+func (s *State) owners() []Thread {
 	return inListOrder(s.Threads.where(`"code":[`, func(t Thread) bool { return t.OwnedCode() != nil }))
+}
+
+func retargeted(t Thread, owners []Thread) Thread {
+	began, is := strings.CutPrefix(t.OwnedCode().Target, "refs/heads/")
+	if !is {
+		return t
+	}
+	if target := landsAfter(began, owners); target != "" && target != began && target != t.Branch {
+		t.Code = slices.Clone(t.Code)
+		t.Code[0].Target = "refs/heads/" + target
+	}
+	return t
 }
 
 // OwnCode returns a thread that owns code in one of some states; none means any. Errors:
 // T101, T105, T802.
 func (s *State) OwnCode(arg string, in ...CodeState) (Thread, error) {
+	t, err := s.ownCode(arg, in...)
+	if err != nil {
+		return Thread{}, err
+	}
+	return retargeted(t, s.owners()), nil
+}
+
+// ownCode is OwnCode for the thread as it is recorded.
+func (s *State) ownCode(arg string, in ...CodeState) (Thread, error) {
 	t, err := s.Thread(arg)
 	if err != nil {
 		return Thread{}, err
@@ -257,7 +290,7 @@ func NoCode(id ThreadID, reason string) *codes.Error {
 // ChangeCode changes the code of a thread that is in one of some states; none means
 // any. Errors: T101, T105, T802; T107 for an archived thread.
 func (s *State) ChangeCode(arg string, in []CodeState, stamp Stamp, change func(*Thread, *Code)) (Thread, error) {
-	t, err := s.OwnCode(arg, in...)
+	t, err := s.ownCode(arg, in...)
 	if err != nil {
 		return Thread{}, err
 	}

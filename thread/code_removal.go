@@ -79,7 +79,7 @@ func (s *State) ForgetCode(id ThreadID, stamp Stamp) (Thread, error) {
 // repository. Errors: those of ChangeCode; T803 if another thread has the branch or the
 // folder by now.
 func (s *State) RestoreCode(id ThreadID, admin string, stamp Stamp) (Thread, error) {
-	t, err := s.OwnCode(string(id), CodeReady, CodeRemoved, CodeLost)
+	t, err := s.ownCode(string(id), CodeReady, CodeRemoved, CodeLost)
 	if err != nil {
 		return Thread{}, err
 	}

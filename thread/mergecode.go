@@ -84,16 +84,26 @@ func (s *State) place(p *MergeParties) {
 }
 
 // LandsIn returns the branch in which the code of a thread lands: that of its parent's code,
-// else the one from which it began. "" for none.
+// else the one from which it began; where the code that had that branch was removed since, the
+// one in which that lands. "" for none.
 func (s *State) LandsIn(t Thread) string {
-	if t.OwnedCode() == nil {
-		return ""
+	if parent, _ := s.Threads.Peek(string(t.ParentID)); t.OwnedCode() != nil && parent.OwnedCode() != nil {
+		return s.landsAfter(parent.Branch)
 	}
-	parent, _ := s.Threads.Peek(string(t.ParentID))
-	if parent.OwnedCode() != nil {
-		return parent.Branch
+	return s.landsAfter(t.BegunFrom())
+}
+
+// landsAfter is a branch, or, if it is of code that was removed, where that lands.
+func (s *State) landsAfter(branch string) string { return landsAfter(branch, s.owners()) }
+
+func landsAfter(branch string, owners []Thread) string {
+	for range owners { // each at most once
+		i := slices.IndexFunc(owners, func(t Thread) bool { return t.Branch == branch })
+		if i < 0 || slices.ContainsFunc(owners, func(t Thread) bool { return t.Branch == branch && t.OwnedCode().living() }) {
+			break
+		}
+		branch = owners[i].BegunFrom()
 	}
-	branch, _ := s.begunFrom(parent, t)
 	return branch
 }
 
@@ -135,13 +145,17 @@ func (s *State) ToLand() []Thread {
 	})
 }
 
-// LandsBeside is LandsIn for a thread that goes on and whose code lands in a branch that its
-// parent does not own: "" otherwise.
+// LandsBeside is LandsIn for a thread that goes on and whose code lands in a branch of no other
+// thread: "" otherwise.
 func (s *State) LandsBeside(t Thread) string {
 	if parent, _ := s.Threads.Peek(string(t.ParentID)); parent.OwnedCode() != nil || t.Status.Terminated() {
 		return ""
 	}
-	return s.LandsIn(t)
+	branch := s.LandsIn(t)
+	if o, owned := s.BranchOwner(branch); owned && o.ID != t.ID {
+		return ""
+	}
+	return branch
 }
 
 // begunFrom returns the branch into which the code of a thread lands when the thread is

@@ -16,6 +16,7 @@ type ObjectiveStatus string
 const (
 	ObjectiveActive    ObjectiveStatus = "active"
 	ObjectiveCompleted ObjectiveStatus = "completed"
+	ObjectiveCancelled ObjectiveStatus = "cancelled"
 )
 
 // Counts has the number of threads with each status.
@@ -25,6 +26,7 @@ type Counts map[Status]int
 type NewObjective struct {
 	ID    ObjectiveID
 	Title string
+	Made  bool // see Objective.Made
 }
 
 // CreateObjective creates an objective. Errors: T106; T903 for a reserved id.
@@ -38,7 +40,7 @@ func (s *State) CreateObjective(in NewObjective, stamp Stamp) (Objective, error)
 	if err := ReservedName(string(in.ID)); err != nil {
 		return Objective{}, err
 	}
-	return s.Objectives.Put(Objective{ID: in.ID, Title: in.Title, CreatedAt: stamp.Time}), nil
+	return s.Objectives.Put(Objective{ID: in.ID, Title: in.Title, Made: in.Made, CreatedAt: stamp.Time}), nil
 }
 
 // FinishObjective marks an objective done. One that is already done is not changed.
@@ -60,9 +62,33 @@ func (s *State) FinishObjective(arg string, stamp Stamp) (Objective, error) {
 	return s.Objectives.Put(o), nil
 }
 
+// CancelObjective gives an objective up: its threads that are not terminated are cancelled. One
+// that is done already is not changed. Errors: T601, T105, those of Lifecycle for its threads.
+func (s *State) CancelObjective(arg, reason string, stamp Stamp) (o Objective, ended []Thread, err error) {
+	o, err = s.Objective(arg)
+	if err != nil || o.Done() {
+		return o, nil, err
+	}
+	for _, t := range s.OpenThreads(o) {
+		done, err := s.Lifecycle(string(t.ID), Cancel, reason, stamp)
+		if err != nil {
+			return Objective{}, nil, err
+		}
+		ended = append(ended, done.Thread)
+	}
+	at := stamp.Time
+	o.DoneAt, o.Cancelled, o.Reason = &at, true, reason
+	return s.Objectives.Put(o), ended, nil
+}
+
+// OpenThreads returns the threads of an objective that are not terminated.
+func (s *State) OpenThreads(o Objective) []Thread {
+	return s.Threads.where(`"objectiveId":"`+string(o.ID)+`"`, func(t Thread) bool { return t.ObjectiveID == o.ID && !t.Status.Terminated() })
+}
+
 // openThreads describes the first threads of an objective that are not terminated.
 func (s *State) openThreads(o Objective) []codes.Candidate {
-	open := s.Threads.where(`"objectiveId":"`+string(o.ID)+`"`, func(t Thread) bool { return t.ObjectiveID == o.ID && !t.Status.Terminated() })
+	open := s.OpenThreads(o)
 	return Candidates(open[:min(len(open), MaxCandidates)])
 }
 
@@ -112,7 +138,7 @@ func (s *State) counts(archived int, keep func(line []byte) bool) Counts {
 	return counts
 }
 
-// Status returns completed if the objective is marked done, or has threads and all
+// Status returns cancelled if the objective was given up, completed if the objective is marked done, or has threads and all
 // of them are terminated.
 func (o Objective) Status(counts Counts) ObjectiveStatus {
 	total, open := 0, 0
@@ -122,7 +148,10 @@ func (o Objective) Status(counts Counts) ObjectiveStatus {
 			open += n
 		}
 	}
-	if o.Done() || total > 0 && open == 0 {
+	switch {
+	case o.Cancelled:
+		return ObjectiveCancelled
+	case o.Done(), total > 0 && open == 0:
 		return ObjectiveCompleted
 	}
 	return ObjectiveActive
@@ -135,10 +164,10 @@ func (s *State) ObjectivesInOrder() []Objective {
 	return all
 }
 
-// OpenObjectives returns the objectives that are not marked done, ordered by creation
-// time, then id.
+// OpenObjectives returns the objectives that a thread joins which names none: those that are not
+// marked done and were not made for a thread of their own, ordered by creation time, then id.
 func (s *State) OpenObjectives() []Objective {
-	return slices.DeleteFunc(s.ObjectivesInOrder(), Objective.Done)
+	return slices.DeleteFunc(s.ObjectivesInOrder(), func(o Objective) bool { return o.Done() || o.Made })
 }
 
 // byTime compares times. Records come ordered by id and the sorts are stable, so

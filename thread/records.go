@@ -100,6 +100,12 @@ type Objective struct {
 	Title     string      `json:"title"`
 	CreatedAt time.Time   `json:"createdAt"`
 	DoneAt    *time.Time  `json:"doneAt,omitempty"`
+	// Cancelled: it was given up at DoneAt; Reason says why, "" if nobody said it.
+	Cancelled bool   `json:"cancelled,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+	// Made: it was made for its first thread, with that thread's title. Threads that name no
+	// objective and no parent do not join it.
+	Made bool `json:"made,omitempty"`
 	// Archived is the number of its threads in the archive.
 	Archived int      `json:"archived"`
 	Revision Revision `json:"revision"`

@@ -35,7 +35,7 @@ func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
 	}
 	o, err := s.openObjective(in.Objective, parent)
 	if in.Objective == "" && parent == nil && in.NewObjective != "" && len(s.OpenObjectives()) == 0 {
-		o, err = s.CreateObjective(NewObjective{ID: in.NewObjective, Title: in.Title}, stamp)
+		o, err = s.CreateObjective(NewObjective{ID: in.NewObjective, Title: in.Title, Made: true}, stamp)
 	}
 	if err != nil {
 		return Thread{}, err

@@ -46,6 +46,7 @@ func examples() map[string]example {
 		"objective list":    {line("objective list"), nil},
 		"objective status":  {line("objective status ship"), line("objective status nope-nope")},
 		"objective done":    {line("objective done ship"), line("objective done nope-nope")},
+		"objective cancel":  {line("objective cancel ship --reason enough"), line("objective cancel nope-nope")},
 		"spawn":             {line("spawn --intent x --id fresh --ref main"), line("spawn --intent x --parent nope-nope")},
 		"update":            {line("update main --title New"), line("update main --depends-on +nope-nope")},
 		"code":              {line("code"), line("code main")},

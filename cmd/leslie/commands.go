@@ -23,6 +23,7 @@ func commands() cli.CommandTable {
 		{Name: "objective list", Make: threadcmd.ObjectiveList},
 		{Name: "objective status", Make: threadcmd.ObjectiveStatus},
 		{Name: "objective done", Make: threadcmd.ObjectiveDone},
+		{Name: "objective cancel", Make: threadcmd.ObjectiveCancel},
 		{Name: "spawn", Alias: "new", Make: threadcmd.Spawn},
 		{Name: "update", Make: threadcmd.Update},
 		{Name: "code", Make: codecmd.Code},

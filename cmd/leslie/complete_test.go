@@ -27,7 +27,7 @@ func TestCompletionOffersWhatMayComeNext(t *testing.T) {
 	require.Len(t, ref, 1)
 	assert.Regexp(t, "^ref-", ref[0])
 	tests := []struct{ words, offered string }{
-		{"objective", "create list status done"},
+		{"objective", "create list status done cancel"},
 		{"objective status", "ship"},
 		{"status", "main part"},
 		{"merge status", ""},
@@ -45,7 +45,7 @@ func TestCompletionOffersWhatMayComeNext(t *testing.T) {
 		{"merge --target main --sources", "main part"},
 		{"--format json status", "main part"},
 		{"reference --from", "main part"},
-		{"help objective", "create list status done"},
+		{"help objective", "create list status done cancel"},
 		{"help status", ""},
 	}
 	for _, tt := range tests {
@@ -74,7 +74,7 @@ func TestCompletionHasLabelsForAShellThatAsks(t *testing.T) {
 	assert.Contains(t, b.out.String(), "list\t")
 	b.out.Reset()
 	require.Zero(t, b.leslie(cli.CompletionFlag))
-	assert.Contains(t, b.out.String(), "objective\tcreate, list, status, done\n")
+	assert.Contains(t, b.out.String(), "objective\tcreate, list, status, done, cancel\n")
 	assert.Contains(t, b.out.String(), "ls\tlist threads")
 }
 

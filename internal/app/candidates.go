@@ -1,6 +1,8 @@
 package app
 
 import (
+	"slices"
+
 	"leslie/codes"
 	"leslie/thread"
 )
@@ -29,7 +31,7 @@ func (c *Call) Candidates(table, of string) (all []codes.Candidate, ok bool, err
 		case thread.TableQuestions:
 			all = thread.Candidates(s.OpenQuestions(id))
 		case thread.TableObjectives:
-			all = thread.Candidates(s.OpenObjectives())
+			all = thread.Candidates(slices.DeleteFunc(s.ObjectivesInOrder(), thread.Objective.Done))
 		}
 		return nil
 	})

@@ -163,6 +163,7 @@ type ObjectiveRecord struct {
 	Status      thread.ObjectiveStatus `json:"status"`
 	CreatedAt   time.Time              `json:"createdAt"`
 	DoneAt      *time.Time             `json:"doneAt,omitempty"`
+	Reason      string                 `json:"reason,omitempty"` // why it was cancelled
 	Threads     thread.Counts          `json:"threads"`
 	// Runs is what the agents of its threads have used that are not archived.
 	Runs     *thread.RunTotals `json:"runs,omitempty"`
@@ -173,7 +174,7 @@ type ObjectiveRecord struct {
 func ObjectiveOf(s *thread.State, o thread.Objective) ObjectiveRecord {
 	counts := s.CountsOf(o)
 	return ObjectiveRecord{
-		ObjectiveID: o.ID, Title: o.Title, Status: o.Status(counts), CreatedAt: o.CreatedAt, DoneAt: o.DoneAt,
+		ObjectiveID: o.ID, Title: o.Title, Status: o.Status(counts), CreatedAt: o.CreatedAt, DoneAt: o.DoneAt, Reason: o.Reason,
 		Threads: counts, Revision: o.Revision,
 	}
 }

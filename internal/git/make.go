@@ -22,10 +22,15 @@ type Making struct {
 	Dir    string // absolute; it must not exist
 	Branch string
 	Start  Commit
+	// Existing: the branch is there, and is never deleted; Start says nothing.
+	Existing bool
 }
 
 // Check returns T803 if the branch or the folder cannot be new, and T808.
 func (r *Repo) Check(ctx context.Context, m Making) error {
+	if m.Existing {
+		return r.checkFolder(ctx, m.Dir)
+	}
 	valid, err := r.ValidBranch(ctx, m.Branch)
 	if err != nil {
 		return err
@@ -50,11 +55,16 @@ func (r *Repo) Check(ctx context.Context, m Making) error {
 			return taken(m.Branch, "the branch '"+strings.TrimPrefix(ref, "refs/heads/")+"' exists, and git keeps no two branches of which one is a folder of the other")
 		}
 	}
-	if _, err := os.Lstat(m.Dir); !errors.Is(err, fs.ErrNotExist) {
-		return folderTaken(m.Dir, "it exists")
+	return r.checkFolder(ctx, m.Dir)
+}
+
+// checkFolder returns T803 if a worktree's folder cannot be new, and T808.
+func (r *Repo) checkFolder(ctx context.Context, dir string) error {
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return folderTaken(dir, "it exists")
 	}
-	if _, known := r.admins()[m.Dir]; known {
-		return folderTaken(m.Dir, "git knows a worktree there that is missing")
+	if _, known := r.admins()[dir]; known {
+		return folderTaken(dir, "git knows a worktree there that is missing")
 	}
 	return r.CheckPrograms(ctx)
 }
@@ -100,6 +110,9 @@ func (r *Repo) quiet(ctx context.Context, m Making) error {
 		return err
 	}
 	defer release(lock)
+	if m.Existing { // others use it, too
+		return nil
+	}
 	left := filepath.Join(r.Admin, "refs", "heads", filepath.FromSlash(m.Branch)+".lock")
 	if err := os.Remove(left); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		return lockFailed(left, err)
@@ -126,9 +139,11 @@ func (r *Repo) Make(ctx context.Context, m Making) (Worktree, error) {
 	switch {
 	case err != nil:
 		return Worktree{}, err
+	case m.Existing && tip == "":
+		return Worktree{}, taken(m.Branch, "somebody has deleted it in the meantime")
 	case tip == "":
 		return r.Add(ctx, m.Dir, m.Branch, m.Start)
-	case tip == m.Start:
+	case m.Existing, tip == m.Start:
 		return r.AddExisting(ctx, m.Dir, m.Branch)
 	}
 	return Worktree{}, taken(m.Branch, "somebody else has made it in the meantime")
@@ -151,7 +166,7 @@ func (r *Repo) Unmake(ctx context.Context, m Making, finished bool) error {
 	}
 	_ = os.Remove(m.Dir) // git makes it before it tells where
 	tip, err := r.Branch(ctx, m.Branch)
-	if err != nil || tip != m.Start {
+	if err != nil || m.Existing || tip != m.Start {
 		return err
 	}
 	return r.UpdateRef(ctx, "refs/heads/"+m.Branch, "", m.Start, "leslie: take back")

@@ -65,8 +65,11 @@ func Status(s thread.Status) Cell {
 
 // Objective is an objective's status.
 func Objective(s thread.ObjectiveStatus) Cell {
-	if s == thread.ObjectiveCompleted {
+	switch s {
+	case thread.ObjectiveCompleted:
 		return Cell{string(s), green}
+	case thread.ObjectiveCancelled:
+		return Cell{string(s), dim}
 	}
 	return Cell{string(s), plain}
 }

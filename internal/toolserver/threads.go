@@ -66,7 +66,7 @@ func spawnTool() tool {
 			must(argument{name: "intent", kind: text, about: "what the thread should achieve"}),
 			{name: "title", kind: text},
 			{name: "thread", kind: text, about: "its parent (default: your own thread)", of: "Parent"},
-			{name: "objective", kind: text, about: "default: the parent's, else the only open one"},
+			{name: "objective", kind: text, about: "default: the parent's, else the only open one, else a new one with the thread's title"},
 			{name: "id", kind: text, about: "an id of your choice"},
 			{name: "inherit", kind: text, oneOf: []string{string(thread.InheritNone), string(thread.InheritFull), string(thread.InheritPartial)}, about: "copy the parent's artifacts: partial takes those of scope"},
 			{name: "scope", kind: list, about: "paths, folders, globs"},

@@ -148,7 +148,7 @@ func maybeOf(lines ...string) func(*Drawer) (Line, bool) {
 func ofObjective(command string) func(*Drawer) (Line, bool) {
 	return func(d *Drawer) (Line, bool) {
 		all := d.Snapshot().Objectives
-		if len(all) == 0 || command == "objective done" && len(all) < 4 {
+		if len(all) == 0 || command != "objective status" && len(all) < 4 {
 			return Line{}, false
 		}
 		return Line{Argv: append(strings.Fields(command), all[d.R.IntN(len(all))])}, true

@@ -142,6 +142,7 @@ const PlanFile = "plan.jsonl"
 func withBatch(f *Fixture) { f.Put(PlanFile, plan) }
 
 const lifecyclePlan = `["objective", "done", "spare"]
+["objective", "cancel", "given", "--reason", "over"]
 ["resume", "a"]
 ["lifecycle", "a", "--action", "cancel", "--reason", "over"]
 ["reopen", "b", "--reason", "again"]
@@ -170,6 +171,7 @@ const decidingPlan = `["reference", "refresh", "{stale}"]
 // those that ask.
 func withLifecycleBatch(f *Fixture) {
 	withSpare(f)
+	f.Ok("objective create Given --id given")
 	for _, id := range []string{"a", "b", "c", "d"} {
 		f.Ok("spawn --id " + id + " --intent Do --objective ship")
 	}

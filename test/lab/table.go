@@ -41,6 +41,8 @@ func begin() []Command {
 		{Name: "objective status", Weight: 1, Reads: true, May: "T601", Draw: ofObjective("objective status")},
 		{Name: "objective done", Weight: 1, May: "T601 T602", Draw: ofObjective("objective done"),
 			Rows: []Row{{Name: "objective-done", Argv: "objective done spare", Prepare: withSpare}}},
+		{Name: "objective cancel", Weight: 1, May: "T601 T108", Draw: ofObjective("objective cancel"),
+			Rows: []Row{{Name: "objective-cancel", Argv: "objective cancel spare", Prepare: withSpare}}},
 		{Name: "spawn", Weight: 12, May: limited + gone + "T106 T107 T203 T402 T503 T601 T603 T903",
 			Draw: (*Drawer).spawn,
 			Rows: []Row{

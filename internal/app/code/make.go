@@ -19,5 +19,6 @@ func MakeCode(c *app.Call, repo *git.Repo, id thread.ThreadID, code thread.Code,
 
 // MakingOf is what git makes for a thread.
 func MakingOf(c *app.Call, t thread.Thread) git.Making {
-	return git.Making{Dir: WorktreeDir(c, t), Branch: t.Branch, Start: git.Commit(t.OwnedCode().Start)}
+	owned := t.OwnedCode()
+	return git.Making{Dir: WorktreeDir(c, t), Branch: t.Branch, Start: git.Commit(owned.Start), Existing: !owned.Made.Branch}
 }

@@ -223,17 +223,11 @@ func place(c *app.Call, id, onto string) (at landsAt, err error) {
 		if at.thread, err = s.OwnCode(id); err != nil {
 			return err
 		}
-		parent, _ := s.Threads.Peek(string(at.thread.ParentID))
 		switch at.branch = strings.TrimPrefix(onto, "refs/heads/"); {
 		case at.branch == at.thread.Branch:
 			return codes.InvalidArgument.New(fact.Of("reason", "'"+at.branch+"' is the branch of '"+string(at.thread.ID)+"' itself"), fact.Of("threadId", at.thread.ID))
-		case onto != "":
-		case parent.OwnedCode() != nil && parent.OwnedCode().State != thread.CodeRemoved:
-			at.branch = parent.Branch
-		case parent.OwnedCode() != nil: // it has landed itself
-			at.branch = parent.BegunFrom()
-		default:
-			at.branch = at.thread.BegunFrom()
+		case onto == "":
+			at.branch = s.LandsIn(at.thread)
 		}
 		if at.branch == "" {
 			return thread.NoCode(at.thread.ID, "it did not begin at a branch").

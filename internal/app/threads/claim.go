@@ -83,13 +83,21 @@ func Claim(c *app.Call, in ClaimRequest) (*ClaimResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.Wait > 0 {
+	var stands thread.ThreadID
+	if in.Next {
+		if stands, err = standsIn(c); err != nil {
+			return nil, err
+		}
+	}
+	if in.Wait > 0 && stands == "" {
 		return claimWhenReady(c, in.Wait, d)
 	}
 	return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*ClaimResult, thread.ThreadID, error) {
 		t, found, err := thread.Thread{}, true, error(nil)
 		var from *thread.Claim
 		switch {
+		case stands != "":
+			t, err = s.Claim(string(stands), d, stamp)
 		case in.Next:
 			t, found, err = s.ClaimNext(d, claimable(stamp.As), stamp)
 		case in.TakeOver:
@@ -114,6 +122,24 @@ func Claim(c *app.Call, in ClaimRequest) (*ClaimResult, error) {
 		}
 		return out, t.ID, nil
 	})
+}
+
+// standsIn returns the thread in whose worktree the caller of Next works, if that thread is to be
+// claimed, or another holds it; "" if any other is as good.
+func standsIn(c *app.Call) (id thread.ThreadID, err error) {
+	id = c.WorktreeThread()
+	if id == "" {
+		return "", nil
+	}
+	_, err = c.View(func(s *thread.State) error {
+		t, _ := s.Threads.Peek(string(id))
+		held := t.Held(c.Now())
+		if t.Status != thread.Active || t.PersonsCheckout() || held != nil && held.Holder == c.Caller().Actor || claimable(c.Caller().As) == thread.ByAgent && t.Executor != thread.ByAgent {
+			id = ""
+		}
+		return nil
+	})
+	return id, err
 }
 
 // taken is the result for a thread that the caller has claimed.

@@ -39,7 +39,9 @@ import (
 
 // SpawnedCode is the code of a new thread.
 type SpawnedCode struct {
-	Branch   string `json:"branch"`
+	Branch string `json:"branch"`
+	// Adopted: the branch was there before, and is never deleted.
+	Adopted  bool   `json:"adopted,omitempty"`
 	Worktree string `json:"worktree"` // absolute
 	// Folder is the project's folder in the worktree, "" if that is the worktree.
 	Folder string  `json:"folder,omitempty"`
@@ -142,7 +144,7 @@ func (m *codeSpawn) finish(d *SpawnResult, noSetup bool) (*SpawnResult, error) {
 			return nil, "", err
 		}
 		d.Revision = t.Revision
-		d.Code = &SpawnedCode{Branch: t.Branch, Worktree: m.making.Dir, Head: m.code.Start, Target: app.OrNull(app.BranchOf(m.code.Target)), LandsIn: s.LandsIn(t)}
+		d.Code = &SpawnedCode{Branch: t.Branch, Adopted: m.making.Existing, Worktree: m.making.Dir, Head: m.code.Start, Target: app.OrNull(app.BranchOf(m.code.Target)), LandsIn: s.LandsIn(t)}
 		if base := m.code.Base; base != nil {
 			d.Code.Base = &base.MergeBase
 		}
@@ -319,6 +321,9 @@ func planCode(c *app.Call, in *SpawnRequest) (m *codeSpawn, err error) {
 	if err := m.start(in, parent); err != nil {
 		return nil, err
 	}
+	if err := m.adopt(in); err != nil {
+		return nil, err
+	}
 	if err := m.uncommitted(in, parent); err != nil {
 		return nil, err
 	}
@@ -350,10 +355,63 @@ func planCode(c *app.Call, in *SpawnRequest) (m *codeSpawn, err error) {
 		m.dropParent()
 		return nil, err
 	}
-	m.code.State, m.code.Repo, m.code.Start = thread.CodeMaking, m.repo.Admin, string(m.making.Start)
-	m.code.Made, m.code.Call = thread.CodeMade{Branch: true, Worktree: true}, callDigest(c)
+	m.code.State, m.code.Repo, m.code.Start = thread.CodeMaking, m.repo.Admin, cmp.Or(m.code.Start, string(m.making.Start))
+	m.code.Made, m.code.Call = thread.CodeMade{Branch: !m.making.Existing, Worktree: true}, callDigest(c)
 	in.ID, in.Branch, in.Worktree = string(m.id), m.making.Branch, c.Project().Worktree(m.making.Dir)
 	return m, nil
+}
+
+// base is the revision that a base names: a ref or a commit, else the branch of a thread.
+func (m *codeSpawn) base(named string) string {
+	if commit, err := m.repo.Resolve(m.c.Context(), named); err != nil || commit != "" {
+		return named
+	}
+	if t, err := code.OwnCode(m.c, named); err == nil {
+		return "refs/heads/" + t.Branch
+	}
+	return named
+}
+
+// adopt takes the branch that the request names if it is there: what it has beyond where it
+// began is the thread's. Errors: T803 if it is checked out or a thread has it, T903 for what does
+// not go with it.
+func (m *codeSpawn) adopt(in *SpawnRequest) error {
+	if in.Branch == "" {
+		return nil
+	}
+	ctx := m.c.Context()
+	tip, err := m.repo.Branch(ctx, in.Branch)
+	if err != nil || tip == "" {
+		return err
+	}
+	for _, given := range []struct{ field, value string }{{"Base", in.Base}, {"Uncommitted", in.Uncommitted}} {
+		if given.value != "" {
+			return app.Refused([]app.Fault{{Field: given.field, Value: given.value, Problem: "does not go with the branch '" + in.Branch + "', which is there already"}})
+		}
+	}
+	if _, err := m.c.View(func(s *thread.State) error {
+		for _, t := range s.ThreadsWithCode() {
+			if t.Branch == in.Branch {
+				return thread.BranchTaken(in.Branch, "thread '"+string(t.ID)+"' has it").WithNext("leslie code " + string(t.ID))
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	all, err := m.repo.Worktrees(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range all {
+		if w.Branch == in.Branch {
+			return thread.BranchTaken(in.Branch, "it is checked out in "+w.Dir).
+				WithHint("Check out something else there, or give that worktree to a thread without code: leslie update ID --worktree DIR")
+		}
+	}
+	base, err := m.repo.MergeBase(ctx, m.making.Start, tip)
+	m.making.Existing, m.making.Start, m.code.Start = true, tip, string(cmp.Or(base, tip))
+	return err
 }
 
 // start finds where the branch starts: at the base, else at the tip of the parent's
@@ -364,7 +422,7 @@ func (m *codeSpawn) start(in *SpawnRequest, parent thread.Thread) error {
 	owner := parent.OwnedCode()
 	switch {
 	case in.Base != "":
-		revision = in.Base
+		revision = m.base(in.Base)
 	case owner != nil:
 		revision = "refs/heads/" + parent.Branch
 	}
@@ -392,7 +450,7 @@ func (m *codeSpawn) start(in *SpawnRequest, parent thread.Thread) error {
 // parent's worktree, else in that of the caller, or warns of it. A worktree that is not there has
 // none. Errors of taking it: T805, T808; T903 if the worktree is not on the parent's branch.
 func (m *codeSpawn) uncommitted(in *SpawnRequest, parent thread.Thread) error {
-	if in.Base != "" {
+	if in.Base != "" || m.making.Existing {
 		return nil
 	}
 	dir, admin := m.stands.Dir, m.stands.Admin
@@ -420,7 +478,7 @@ func (m *codeSpawn) warnBehind(parent thread.Thread) error {
 	owner := parent.OwnedCode()
 	var err error
 	switch {
-	case from == "":
+	case from == "" || m.making.Existing:
 		return nil
 	case owner != nil && from == "refs/heads/"+parent.Branch:
 		target = owner.Target

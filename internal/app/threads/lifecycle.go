@@ -2,6 +2,7 @@ package threads
 
 import (
 	"errors"
+	"slices"
 
 	"leslie/internal/app"
 	"leslie/internal/app/code"
@@ -55,6 +56,10 @@ type LifecycleResult struct {
 type LifecycleObjective struct {
 	ObjectiveID thread.ObjectiveID     `json:"objectiveId"`
 	Status      thread.ObjectiveStatus `json:"status"`
+	// Ended: the thread was the last of it that went on.
+	Ended bool `json:"ended,omitempty"`
+	// ToLand has the other threads of an objective that ended whose code has not landed.
+	ToLand []thread.ThreadID `json:"toLand,omitempty"`
 }
 
 // Lifecycle changes a thread's status. Before an agent completes a thread, its checks run
@@ -90,9 +95,10 @@ func Lifecycle(c *app.Call, in LifecycleRequest) (*LifecycleResult, error) {
 func changeStatus(c *app.Call, in LifecycleRequest, found code.Accepted, left leftBehind) (*LifecycleResult, error) {
 	id := in.Thread
 	var ended []code.Item
+	var toLand []thread.ThreadID
 	completed, owner := false, false
 	d, err := app.Write(c, func(s *thread.State, stamp thread.Stamp) (*LifecycleResult, thread.ThreadID, error) {
-		ended, completed = nil, false
+		ended, completed, toLand = nil, false, nil
 		if err := c.RespectClaim(s, id, stamp); err != nil {
 			return nil, "", err
 		}
@@ -125,6 +131,13 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.Accepted, left le
 		d.Objective.ObjectiveID = t.ObjectiveID
 		if o, ok := s.Objectives.Peek(string(t.ObjectiveID)); ok {
 			d.Objective.Status = o.Status(s.CountsOf(o))
+			if d.Objective.Ended = d.Objective.Status != thread.ObjectiveActive && t.Status.Terminated() && !done.From.Terminated(); d.Objective.Ended {
+				for _, other := range s.ToLand() {
+					if other.ObjectiveID == o.ID && other.ID != t.ID {
+						toLand = append(toLand, other.ID)
+					}
+				}
+			}
 		}
 		completed, owner = in.Action == thread.Done && t.Status != done.From, t.OwnedCode() != nil
 		if completed && !stamp.ByPerson() {
@@ -153,6 +166,14 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.Accepted, left le
 			if owner && !c.InBatch() {
 				d.Changes = code.AmountOf(c, d.ThreadID)
 			}
+		}
+		if len(toLand) > 0 && !c.InBatch() {
+			ids := make([]string, len(toLand))
+			for i, id := range toLand {
+				ids[i] = string(id)
+			}
+			landed := code.Landed(c, ids)
+			d.Objective.ToLand = slices.DeleteFunc(toLand, func(id thread.ThreadID) bool { return slices.Contains(landed, id) })
 		}
 	}
 	return d, err

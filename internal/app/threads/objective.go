@@ -108,3 +108,47 @@ func FinishObjective(c *app.Call, in ObjectiveRequest) (*ObjectiveResult, error)
 		return &ObjectiveResult{ObjectiveRecord: app.ObjectiveOf(s, o)}, "", nil
 	})
 }
+
+// CancelObjectiveRequest gives an objective up.
+type CancelObjectiveRequest struct {
+	Objective string
+	Reason    string
+}
+
+// CancelObjectiveResult is the objective, and the threads that ended with it.
+type CancelObjectiveResult struct {
+	app.ObjectiveRecord
+	Ended []thread.ThreadID `json:"ended"`
+	// Code has those of them whose worktrees stay.
+	Code []thread.ThreadID `json:"code,omitempty"`
+	app.Change
+}
+
+// CancelObjective cancels an objective and its threads that are not terminated; their worktrees
+// stay. Errors: T601, T105, T108 for a thread that another holds, and those of a write.
+func CancelObjective(c *app.Call, in CancelObjectiveRequest) (*CancelObjectiveResult, error) {
+	return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*CancelObjectiveResult, thread.ThreadID, error) {
+		stamp = c.Speaking(s, stamp)
+		o, err := s.Objective(in.Objective)
+		for _, t := range s.OpenThreads(o) {
+			if err == nil {
+				err = c.RespectClaim(s, string(t.ID), stamp)
+			}
+		}
+		var ended []thread.Thread
+		if err == nil {
+			o, ended, err = s.CancelObjective(in.Objective, in.Reason, stamp)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		d := &CancelObjectiveResult{ObjectiveRecord: app.ObjectiveOf(s, o), Ended: []thread.ThreadID{}}
+		for _, t := range ended {
+			d.Ended = append(d.Ended, t.ID)
+			if owned := t.OwnedCode(); owned != nil && owned.State == thread.CodeReady && owned.Made.Worktree {
+				d.Code = append(d.Code, t.ID)
+			}
+		}
+		return d, "", nil
+	})
+}

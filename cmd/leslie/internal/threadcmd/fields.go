@@ -24,7 +24,7 @@ func spawnFlags() []cli.Flag {
 	return []cli.Flag{
 		cli.NewFlag("intent", cli.AnyText("TEXT").Required(), "what the thread should achieve; - reads stdin"),
 		cli.NewFlag("title", cli.AnyText("T"), "at most 200 characters (default: from the intent)"),
-		cli.NewFlag("objective", cli.AnID("ID", cli.ObjectiveIDs), "default: the parent's, else the only open one"),
+		cli.NewFlag("objective", cli.AnID("ID", cli.ObjectiveIDs), "default: parent's, the only open, else a new one"),
 		cli.NewFlag("parent", cli.AnID("ID", cli.ThreadIDs), "the parent thread (default: --thread)"),
 		cli.NewFlag("id", cli.AnID("ID", cli.OtherIDs), "use this id instead of a random one"),
 		cli.NewFlag("inherit", cli.OneOf(inherit...), "copy the parent's artifacts: all or --scope"),
@@ -39,11 +39,11 @@ func spawnFlags() []cli.Flag {
 		cli.Toggle("claim", "also claim the thread, in the same operation"),
 		cli.Toggle("code", "make a git branch and worktree: leslie help code"),
 		cli.NewFlag("base", cli.AnyText("REF").Offering(cli.ThreadIDs),
-			"where it starts (default: parent's branch, HEAD)"),
+			"or a thread (default: parent's branch, HEAD)"),
 		cli.NewFlag("uncommitted", cli.OneOf("leave", "take"), "the parent's uncommitted code"),
 		cli.NewFlag("accept", cli.SomeChecks(), "checks that an agent's done has to pass"),
 		cli.Toggle("no-setup", "do not run code.setup in the worktree"),
-		cli.NewFlag("branch", cli.AnyText("B"), "the git branch of the thread's code"),
+		cli.NewFlag("branch", cli.AnyText("B"), "its git branch, a new one or one that is there"),
 		cli.NewFlag("worktree", cli.AnyText("DIR"), "the git worktree of the thread's code"),
 		cli.FormerList("tags", "tag"), cli.FormerSwitch("no-run"), cli.FormerSwitch("foreground"),
 	}

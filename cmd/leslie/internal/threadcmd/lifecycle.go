@@ -17,6 +17,9 @@ func (d lifecycleText) Text(p *page.Page) {
 		p.Line("thread %s  %s already; nothing changed", d.ThreadID, d.Status)
 	}
 	p.Line("objective %s  %s", d.Objective.ObjectiveID, d.Objective.Status)
+	if len(d.Objective.ToLand) > 0 {
+		p.Field("of the objective not landed", app.Joined(d.Objective.ToLand)+" (leslie land --ready)")
+	}
 	p.Field("ready now", app.Joined(d.Ready))
 	p.Field("withdrawn without a decision", app.Joined(d.Withdrawn))
 	p.Field("closed without an answer", app.Joined(d.Unanswered))

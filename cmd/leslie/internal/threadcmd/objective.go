@@ -18,7 +18,11 @@ func (d objectiveText) Text(p *page.Page) {
 	p.Line("objective %s  %s", d.ObjectiveID, d.Status)
 	p.Field("title", d.Title)
 	p.Field("created", d.CreatedAt.Format(time.RFC3339))
-	if d.DoneAt != nil {
+	switch {
+	case d.Status == thread.ObjectiveCancelled:
+		p.Field("cancelled", d.DoneAt.Format(time.RFC3339))
+		p.Field("reason", d.Reason)
+	case d.DoneAt != nil:
 		p.Field("done", d.DoneAt.Format(time.RFC3339))
 	}
 	p.Field("threads", page.CountsText(d.Threads))
@@ -113,4 +117,33 @@ func ObjectiveDone() *cli.Command {
 func runObjectiveDone(c *cli.Call) (cli.Data, error) {
 	return cli.RunUseCase(c, threads.FinishObjective,
 		threads.ObjectiveRequest{Objective: c.MeantRecord(cli.ObjectiveIDs)}, objectiveWritten)
+}
+
+type objectiveCancelledText struct {
+	*threads.CancelObjectiveResult
+}
+
+func (d objectiveCancelledText) Text(p *page.Page) {
+	objectiveText{d.ObjectiveRecord}.Text(p)
+	p.Field("cancelled with it", app.Joined(d.Ended))
+	for _, id := range d.Code {
+		p.Field("its worktree stays", string(id)+" (leslie drop "+string(id)+")")
+	}
+}
+
+// ObjectiveCancel is the command leslie objective cancel.
+func ObjectiveCancel() *cli.Command {
+	return &cli.Command{
+		Name: "objective cancel", Summary: "give an objective up, with its threads", Writes: true,
+		Detail:   "Cancels its threads that go on. Their worktrees stay; leslie drop removes them. undo takes all of it back.",
+		Example:  "leslie objective cancel obj-a1b2c3d4 --reason \"not needed any more\"",
+		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ObjectiveIDs), Meant: true}},
+		Flags:    []cli.Flag{cli.ReasonFlag()}, Run: runObjectiveCancel,
+	}
+}
+
+func runObjectiveCancel(c *cli.Call) (cli.Data, error) {
+	in := threads.CancelObjectiveRequest{Objective: c.MeantRecord(cli.ObjectiveIDs), Reason: c.Text("reason")}
+	return cli.RunUseCase(c, threads.CancelObjective, in,
+		func(d *threads.CancelObjectiveResult) cli.Data { return objectiveCancelledText{d} })
 }

@@ -5,6 +5,7 @@ import (
 
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/page"
+	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/artifacts"
 	"leslie/internal/app/threads"
@@ -56,7 +57,11 @@ func spawnedCodeText(p *page.Page, d *threads.SpawnedCode) {
 	if d == nil {
 		return
 	}
-	p.Field("branch", d.Branch)
+	if d.Adopted {
+		p.Field("branch", d.Branch+" (which was there)")
+	} else {
+		p.Field("branch", d.Branch)
+	}
 	p.Field("worktree", d.Worktree)
 	p.Field("folder", d.Folder)
 	from := d.Head
@@ -104,5 +109,15 @@ func runSpawn(c *cli.Call) (cli.Data, error) {
 		in.Intent = c.ReadContent("intent", app.MaxContent)
 	}
 	d, err := cli.RunUseCase(c, threads.Spawn, in, func(d *threads.SpawnResult) cli.Data { return spawnText{d} })
+	if codes.Has(err, codes.InvalidArgument) && c.Text("intent") != "-" {
+		open, _ := codes.Of(err).Candidates()
+		var lines []string
+		for _, o := range open {
+			lines = append(lines, c.OwnLine("--objective", o.ID))
+		}
+		if len(lines) > 0 {
+			err = codes.Of(err).WithNext(lines...)
+		}
+	}
 	return d, c.UsageOf(err, labels)
 }

@@ -25,8 +25,12 @@ func (summaryText) ListsWaiting() {}
 func (d summaryText) Text(p *page.Page) {
 	p.Field("root", d.Root)
 	p.Field("revision", int64(d.Revision))
-	p.Field("objectives", strconv.Itoa(d.Objectives[thread.ObjectiveActive])+" active, "+
-		strconv.Itoa(d.Objectives[thread.ObjectiveCompleted])+" completed")
+	objectives := strconv.Itoa(d.Objectives[thread.ObjectiveActive]) + " active, " +
+		strconv.Itoa(d.Objectives[thread.ObjectiveCompleted]) + " completed"
+	if n := d.Objectives[thread.ObjectiveCancelled]; n > 0 {
+		objectives += ", " + strconv.Itoa(n) + " cancelled"
+	}
+	p.Field("objectives", objectives)
 	p.Wrapped("threads: " + page.CountsText(d.Threads))
 	p.Field("references", d.References)
 	if len(d.Pending) > 0 {
