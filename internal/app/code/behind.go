@@ -46,7 +46,7 @@ func CodeBehind(c *app.Call, t thread.Thread, others []thread.Thread, lands stri
 		}
 	}
 	if lands != "" {
-		sources = append(sources, source{lands, mergeLine(c, t, lands), &thread.Code{}})
+		sources = append(sources, source{lands, pullLine(c, t, lands), &thread.Code{}})
 		refs = append(refs, "refs/heads/"+lands)
 	}
 	tips, err := repo.Tips(ctx, refs)
@@ -74,6 +74,17 @@ func CodeBehind(c *app.Call, t thread.Thread, others []thread.Thread, lands stri
 		}
 	}
 	return out
+}
+
+// pullLine brings a thread what the branch in which its code lands has.
+func pullLine(c *app.Call, t thread.Thread, lands string) string {
+	switch {
+	case app.BranchOf(t.OwnedCode().Target) != lands:
+		return mergeLine(c, t, lands)
+	case t.ParentID == "" && len(t.DependsOn) == 0:
+		return "leslie pull " + string(t.ID)
+	}
+	return "leslie pull " + string(t.ID) + " --from " + external.Word(lands)
 }
 
 // mergeLine merges a branch in a thread's worktree.

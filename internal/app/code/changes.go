@@ -291,17 +291,26 @@ func (d *Changes) Paths(c *app.Call, t thread.Thread) ([]string, error) {
 
 // AmountOf asks git how much a thread changed in its code; nil if git cannot say that within
 // OverlapTime.
-func AmountOf(c *app.Call, id thread.ThreadID) *app.CodeAmount {
-	items := soon(c, []string{string(id)})
-	if len(items) == 0 || items[0].Ahead == nil || items[0].Files == nil {
-		return nil
+func AmountOf(c *app.Call, id thread.ThreadID) *app.CodeAmount { return AmountsOf(c, id)[id] }
+
+// AmountsOf is AmountOf of several threads, together within OverlapTime.
+func AmountsOf(c *app.Call, ids ...thread.ThreadID) map[thread.ThreadID]*app.CodeAmount {
+	named := make([]string, len(ids))
+	for i, id := range ids {
+		named[i] = string(id)
 	}
-	item := items[0]
-	out := app.CodeAmount{Commits: *item.Ahead, Files: *item.Files, Added: *item.Added, Removed: *item.Removed, Landed: item.Landed != nil && *item.Landed}
-	if item.Dirty != nil {
-		out.Uncommitted = *item.Dirty + *item.Untracked
+	out := map[thread.ThreadID]*app.CodeAmount{}
+	for _, item := range soon(c, named) {
+		if item.Ahead == nil || item.Files == nil {
+			continue
+		}
+		amount := &app.CodeAmount{Commits: *item.Ahead, Files: *item.Files, Added: *item.Added, Removed: *item.Removed, Landed: item.Landed != nil && *item.Landed}
+		if item.Dirty != nil {
+			amount.Uncommitted = *item.Dirty + *item.Untracked
+		}
+		out[item.ThreadID] = amount
 	}
-	return &out
+	return out
 }
 
 // Landed returns those threads that have no commit which has not landed, as far as git says it

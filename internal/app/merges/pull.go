@@ -5,6 +5,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/app/code"
 	"leslie/internal/app/merging"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
@@ -46,11 +47,15 @@ func (in PullRequest) Faults(name app.Names) []app.Fault {
 	return k.Faults
 }
 
-// Pull is Merge of a thread's parent, or of a dependency, into it. Errors: T903 if
-// neither is there or the thread has several dependencies, and those of Merge.
+// Pull is Merge of a thread's parent, or of a dependency, into it; where it builds on neither, or
+// From names it, pullBranch of the branch from which its code began. Errors: T903 if none of these
+// is there or the thread has several dependencies, and those of Merge and pullBranch.
 func Pull(c *app.Call, in PullRequest) (*MergeResult, error) {
 	m := in.merge()
 	m.Target, m.Sources = c.ThreadOr(in.Thread), []string{in.From}
+	if t, err := code.OwnCode(c, m.Target, thread.CodeReady); err == nil && in.pullsBranch(c, t) {
+		return pullBranch(c, in, t)
+	}
 	if in.From == "" || len(in.Scope) == 0 || in.Only != merging.OnlyArtifacts {
 		_, err := c.View(func(s *thread.State) error {
 			t, err := s.Thread(m.Target)
@@ -86,6 +91,21 @@ func Pull(c *app.Call, in PullRequest) (*MergeResult, error) {
 		}
 	}
 	return Merge(c, m)
+}
+
+// pullsBranch reports whether a thread is to be brought up to date from the branch from which its
+// code began.
+func (in PullRequest) pullsBranch(c *app.Call, t thread.Thread) (is bool) {
+	_, branch := pulledBranch(t)
+	if branch == "" || in.From == "" {
+		return branch != "" && t.ParentID == "" && len(t.DependsOn) == 0
+	}
+	_, _ = c.View(func(s *thread.State) error {
+		_, err := s.Thread(in.From)
+		is = err != nil && in.From == branch
+		return nil
+	})
+	return is
 }
 
 // pulledFrom returns the thread from which one is brought up to date. Errors: T903.

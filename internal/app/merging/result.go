@@ -71,9 +71,24 @@ type Result struct {
 	// CodeBehind has the sources, or the branch in which the target's code lands, with commits
 	// that the target lacks, if the merge found nothing else to do.
 	CodeBehind []string `json:"codeBehind,omitempty"`
+	// Branch says what a pull brought of a branch of no thread; nil for everything else.
+	Branch *PulledBranch `json:"branch,omitempty"`
 	// Next has the line that goes on, if a pending merge was changed.
 	Next    []string `json:"next,omitempty"`
 	Changed bool     `json:"changed"`
+}
+
+// PulledBranch says what a thread's branch got of another.
+type PulledBranch struct {
+	From    string `json:"from"`
+	Branch  string `json:"branch"`
+	Commits int    `json:"commits"` // that it lacked
+	Commit  string `json:"commit"`  // its tip then; of a dry run that would change it, ""
+	// Was is its tip before.
+	Was     string `json:"was"`
+	Forward bool   `json:"forward,omitempty"` // it had no commits of its own
+	// Undo is the line that takes it back; "" if nothing was changed.
+	Undo string `json:"undo,omitempty"`
 }
 
 // Into names where the merge goes: its target, or the branch on which that lands.

@@ -68,6 +68,8 @@ type ContextCode struct {
 	Moved string `json:"moved,omitempty"`
 	// FailedChecks has how the checks of done ended that failed when they last ran.
 	FailedChecks []thread.CodeEvidence `json:"failedChecks,omitempty"`
+	// Changes is how much the thread changed; nil if git cannot say it soon.
+	Changes *app.CodeAmount `json:"changes,omitempty"`
 	// Behind has the threads on whose code this one builds, with commits that it lacks.
 	Behind []code.ContextBehind `json:"behind,omitempty"`
 }
@@ -143,12 +145,36 @@ func Context(c *app.Call, in ContextRequest) (*ContextResult, error) {
 	if d.Code != nil {
 		d.Code.Behind = code.CodeBehind(c, d.Thread, d.codeOn, d.landsIn)
 	}
+	d.measure(c)
 	for i := range d.References {
 		d.References[i].read(c)
 	}
 	d.changedLive(c, d.References)
 	d.Comments = located(c, d.comments)
 	return d, nil
+}
+
+// measure asks git how much the thread and its children changed in code.
+func (d *ContextResult) measure(c *app.Call) {
+	var ids []thread.ThreadID
+	if d.Code != nil && d.Code.State == thread.CodeReady {
+		ids = append(ids, d.Thread.ID)
+	}
+	for _, child := range d.Children {
+		if child.hasCode {
+			ids = append(ids, child.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	amounts := code.AmountsOf(c, ids...)
+	if d.Code != nil {
+		d.Code.Changes = amounts[d.Thread.ID]
+	}
+	for i := range d.Children {
+		d.Children[i].Changes = amounts[d.Children[i].ID]
+	}
 }
 
 // gather collects what the State knows.

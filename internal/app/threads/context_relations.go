@@ -51,6 +51,10 @@ type ContextChild struct {
 	WaitsFor []ContextWait `json:"waitsFor,omitempty"`
 	// Mistakes says that the mistake limit suspended it: a person has to resume it.
 	Mistakes *thread.Mistakes `json:"mistakes,omitempty"`
+	// Changes is how much it changed in its code; nil if it owns none, or git cannot say it soon.
+	Changes *app.CodeAmount `json:"changes,omitempty"`
+
+	hasCode bool // in a worktree that is there
 }
 
 // ContextWait is an approval or an answer that a child waits for.
@@ -124,6 +128,7 @@ func (r *ContextRelations) relate(c *app.Call, s *thread.State, t thread.Thread,
 		child, _ := s.Threads.Peek(string(id))
 		children = append(children, child)
 		item := ContextChild{ID: child.ID, Title: child.Title, Status: child.Status, WaitsFor: waits[id], Mistakes: child.Mistakes}
+		item.hasCode = child.OwnedCode() != nil && child.OwnedCode().State == thread.CodeReady
 		if held := app.CurrentClaim(c, child); held != nil {
 			item.Holder, item.HeardAt, item.Claim = &held.Holder, &held.HeardAt, held
 		}

@@ -26,6 +26,10 @@ type MergeText struct {
 
 // Text is the merge: how it ended, its conflicts, and how it goes on.
 func (d MergeText) Text(p *page.Page) {
+	if d.Branch != nil {
+		branchText(p, d.Branch, d.Status)
+		return
+	}
 	name := ""
 	if d.MergeID != nil {
 		name = " " + string(*d.MergeID)
@@ -113,6 +117,22 @@ func (d MergeText) Text(p *page.Page) {
 	if d.goOn && d.Status == merging.Pending && d.Unresolved > 0 {
 		d.howItGoesOn(p)
 	}
+}
+
+// branchText is what a pull brought of a branch of no thread.
+func branchText(p *page.Page, b *merging.PulledBranch, status merging.Status) {
+	commits := page.Many(b.Commits, "commit") + " of " + b.From
+	switch {
+	case status == merging.NothingToDo:
+		p.Line("nothing to do: %s already has all of %s", b.Branch, b.From)
+	case status == merging.Planned:
+		p.Line("would bring %s to %s", commits, b.Branch)
+	case b.Forward:
+		p.Line("brought %s to %s: fast-forward to %s", commits, b.Branch, b.Commit[:12])
+	default:
+		p.Line("brought %s to %s: merge commit %s", commits, b.Branch, b.Commit[:12])
+	}
+	p.Field("undo", b.Undo)
 }
 
 // howItGoesOn names the lines that decide what is open, and the one that applies the merge then.

@@ -14,11 +14,13 @@ func Pull() *cli.Command {
 		Detail: "Brings a thread up to date with what it builds on: the same as merge --sources PARENT --target ID. " +
 			"Without --from it is the parent, or the only dependency of a thread without one. A thread that " +
 			"inherited some of its parent's artifacts pulls changes of these; --scope '**' brings all. Code that " +
-			"both own is brought, too, whatever the scope.",
+			"both own is brought, too, whatever the scope. A thread with code and neither, or --from BRANCH, gets " +
+			"what the branch has from which its code began; where both changed the same lines, git merge in its " +
+			"worktree goes on (T806).",
 		Example:  "leslie pull thread-a1b2c3d4",
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags: append([]cli.Flag{cli.NewFlag("from", cli.AnID("ID", cli.ThreadIDs),
-			"the thread to bring the changes from (default: the parent)")}, mergeFlags()...),
+			"the thread, or its branch, to bring changes from (default: the parent)")}, mergeFlags()...),
 		Run: runPull,
 	}
 }

@@ -287,9 +287,13 @@ func (b *contextBlock) code() string {
 	if code.Target != nil {
 		from = *code.Target
 	}
-	return saying("code", "work only in "+code.Folder+", on "+code.Branch+", from "+from+
+	line := saying("code", "work only in "+code.Folder+", on "+code.Branch+", from "+from+
 		"; commit there; if you cannot, say so: leslie done --uncommitted leave, "+
 		"and leslie merge --uncommitted take commits it for you")
+	if a := code.Changes; a != nil && a.Commits+a.Uncommitted > 0 {
+		line += saying("done so far", page.ChangesText(a)+" (leslie diff "+id+")")
+	}
+	return line
 }
 
 // moved renders what the thread builds on and has changed since, with the line that

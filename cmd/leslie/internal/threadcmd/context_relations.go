@@ -83,6 +83,9 @@ func (b *contextBlock) childLines() string {
 		if child.Holder != nil {
 			state += ", claimed by " + app.Cut(*child.Holder, 60) + silence(child.Claim)
 		}
+		if changes := page.ChangesText(child.Changes); changes != "" {
+			state += "; " + changes
+		}
 		lines = append(lines, fmt.Sprintf("%s (%s): %s", child.ID, state, app.Cut(child.Title, 80)))
 		lines = append(lines, childWaits(child)...)
 	}

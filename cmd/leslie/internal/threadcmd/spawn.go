@@ -18,7 +18,7 @@ func (d spawnText) Text(p *page.Page) {
 	p.Line("thread %s  %s", d.ThreadID, d.Status)
 	p.Field("title", d.Title)
 	if d.ObjectiveMade {
-		p.Field("objective", string(d.ObjectiveID)+" (made, with this title: none was open)")
+		p.Field("objective", string(d.ObjectiveID)+" (made for it)")
 	} else {
 		p.Field("objective", string(d.ObjectiveID))
 	}
