@@ -130,6 +130,21 @@ func (r *Repo) Paths(ctx context.Context, tree string) ([]string, error) {
 	return slices.DeleteFunc(strings.Split(string(out), "\x00"), func(path string) bool { return path == "" }), broken(err)
 }
 
+// File returns what a commit has at a path, with "/", from the top; the zero Blob for nothing or a
+// folder.
+func (r *Repo) File(ctx context.Context, in Commit, path string) (Blob, error) {
+	out, err := r.at(ctx, command{args: []string{"ls-tree", "-z", "--full-tree", string(in), "--", path}})
+	if err != nil {
+		return Blob{}, broken(err)
+	}
+	entry, name, _ := strings.Cut(strings.TrimSuffix(string(out), "\x00"), "\t")
+	fields := strings.Fields(entry)
+	if len(fields) != 3 || name != path || fields[1] == "tree" {
+		return Blob{}, nil
+	}
+	return Blob{Mode: fields[0], Object: fields[2]}, nil
+}
+
 // MergeThatBrought returns the oldest merge below a branch's tip that has a commit which its
 // first parent may lack, "" if no merge brought the commit there.
 func (r *Repo) MergeThatBrought(ctx context.Context, commit, tip Commit) (Commit, error) {

@@ -39,6 +39,7 @@ func parts() []part {
 		{"writers", measureWriters},
 		{"age", measureAge},
 		{"merge-file", measureMergeFile},
+		{"code", measureCode},
 	}
 }
 

@@ -21,6 +21,8 @@ const (
 	memoryTimes = 4.0  // peak memory, per byte of the state file, plus memoryMore
 	memoryMore  = 20.0 // so many MB, of which --version takes 14
 	mergeLimit  = 1.5  // merge-file, by git merge-file
+	landLimit   = 2.0  // land, by git merge, worktree remove and branch -d
+	diffLimit   = 30.0 // diff ID, ms beyond git diff
 )
 
 // readLimit is the limit of status ID and list --limit 20, by the reading floor: a start

@@ -124,14 +124,18 @@ func commonTree(c *app.Call, common []thread.Common, set scope.Set) (VersionTree
 	return tree, nil
 }
 
-// mergedTree returns a merge's target as the merge would leave it. Open conflicts are
-// between markers; if a whole file is in conflict, it is the target's file.
+// mergedTree returns a merge's target as the merge would leave it, with what somebody decided by
+// editing its work files. Open conflicts are between markers; if a whole file is in conflict, it
+// is the target's file.
 func mergedTree(c *app.Call, v app.Version, set scope.Set) (VersionTree, error) {
 	tree, err := currentTree(c, v.ThreadID, set)
 	if err != nil {
 		return tree, err
 	}
 	s, err := merging.Look(MergeCall(c, MergeMeans{}, app.Settings{}), string(v.MergeID))
+	if err == nil {
+		s, err = s.Edited()
+	}
 	if err != nil {
 		return tree, err
 	}

@@ -14,6 +14,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/changes"
+	"leslie/internal/app/code"
 	"leslie/internal/app/history"
 	"leslie/internal/app/merges"
 	"leslie/internal/external"
@@ -26,7 +27,8 @@ import (
 // This file shows one thing: a version's files, a file of it, an operation.
 
 // ShowFileRequest names a file of a version: ID:PATH, ID@CHECKPOINT:PATH, ID@base:PATH,
-// MERGE:PATH.
+// MERGE:PATH; or a file of a thread's code: ID:code:PATH, with the path from the top of the
+// repository.
 type ShowFileRequest struct{ File string }
 
 // ShowFileResult is a file of a version with its content.
@@ -96,8 +98,9 @@ func ShowVersion(c *app.Call, in ShowVersionRequest) (*ShowVersionResult, error)
 	return d, nil
 }
 
-// ShowFile returns a file of a version. Errors: T903, T101, T105, T111, T303, T203 for a
-// path at which the version has no file, T507, T508, those of reading.
+// ShowFile returns a file of a version, or of a thread's code as its worktree has it, else its
+// branch. Errors: T903, T101, T105, T111, T303, T203 for a path at which there is no file, T507,
+// T508, those of reading; of code T801, T802.
 func ShowFile(c *app.Call, in ShowFileRequest) (*ShowFileResult, error) {
 	c.ReadOnly()
 	d := &ShowFileResult{}
@@ -109,6 +112,14 @@ func ShowFile(c *app.Call, in ShowFileRequest) (*ShowFileResult, error) {
 		return nil, err
 	}
 	c.SetTarget(d.Version.ThreadID)
+	if path, is := strings.CutPrefix(d.Path, thread.CodePrefix); is && d.Version.Kind == app.CurrentVersion {
+		if d.Raw, d.Executable, err = code.FileOf(c, d.Version.ThreadID, path); err != nil {
+			return nil, err
+		}
+		d.Size, d.SHA256 = int64(len(d.Raw)), sha256Of(d.Raw)
+		d.encode()
+		return d, nil
+	}
 	if err := c.Store().CheckPath(d.Version.ThreadID, d.Path); err != nil {
 		return nil, err
 	}
@@ -116,11 +127,16 @@ func ShowFile(c *app.Call, in ShowFileRequest) (*ShowFileResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.encode()
+	return d, nil
+}
+
+// encode sets the content from the bytes.
+func (d *ShowFileResult) encode() {
 	d.Encoding, d.Content = "utf-8", string(d.Raw)
 	if merge.Binary(d.Raw) {
 		d.Encoding, d.Content = "base64", base64.StdEncoding.EncodeToString(d.Raw)
 	}
-	return d, nil
 }
 
 func (d *ShowFileResult) read(c *app.Call) error {

@@ -156,7 +156,7 @@ func shownRecord(raw json.RawMessage) string {
 func Show() *cli.Command {
 	return &cli.Command{
 		Name: "show", Summary: "show a thread, a file of a version, a checkpoint, an operation or a request",
-		Detail: "ID shows a thread, as status does; ID:PATH one of its files. ID@CHECKPOINT shows a checkpoint with " +
+		Detail: "ID shows a thread, as status does; ID:PATH one of its files, ID:code:PATH one of its code. ID@CHECKPOINT shows a checkpoint with " +
 			"its files, ID@CHECKPOINT:PATH a file as it was; ID@base and a pending MERGE work as in diff. OP is an " +
 			"operation of the history with every change that it made; of a batch also its lines. A is an approval, " +
 			"Q a question.",
