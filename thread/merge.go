@@ -69,6 +69,14 @@ func (s *State) PartiesFor(m Merge) (MergeParties, error) {
 	return s.Parties(string(m.Target), names(m.Sources))
 }
 
+// GoesOn is the command that goes on with the merge once what is open is decided.
+func (m Merge) GoesOn() string {
+	if m.Onto != "" {
+		return "leslie land " + string(m.Target)
+	}
+	return "leslie merge continue " + string(m.ID)
+}
+
 // Into names where a merge goes: its target, or the branch on which a thread's code lands.
 func (m Merge) Into() string {
 	if m.Onto != "" {

@@ -81,11 +81,14 @@ func newlyWaiting(before, now []WaitingItem) map[string]bool {
 	return ids
 }
 
-// Waiting returns what waits for a person as of the State that the call last read, at
-// most ten of a kind, without the merges that could be made. own has the ids of what
+// Waiting returns what waits for a person as of the State that the call last read, or, if it
+// changed something, as of now; at most ten of a kind, without the merges that could be made. own has the ids of what
 // began to wait through this call. ok is false if the call read no State, or if
 // Request.NoteWaiting is not set.
 func (c *Call) Waiting() (items []WaitingItem, own map[string]bool, ok bool) {
+	if c.changed && c.request.NoteWaiting {
+		_, _ = c.View(func(*thread.State) error { return nil }) // what it read before is told otherwise
+	}
 	return c.waiting, c.ownWaiting, c.looked && c.request.NoteWaiting
 }
 
@@ -164,7 +167,7 @@ func GoesOn(m thread.Merge) string {
 	if m.Queued != nil && m.Queued.Refused == nil {
 		return "leslie merge land " + string(m.Target)
 	}
-	return "leslie merge continue " + string(m.ID)
+	return m.GoesOn()
 }
 
 // stalled adds the threads with which nobody goes on.

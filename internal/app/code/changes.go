@@ -293,6 +293,22 @@ func (d *Changes) Paths(c *app.Call, t thread.Thread) ([]string, error) {
 // OverlapTime.
 func AmountOf(c *app.Call, id thread.ThreadID) *app.CodeAmount { return AmountsOf(c, id)[id] }
 
+// AmountOfCommit is how much a commit that landed changed, beyond its first parent; nil if git
+// cannot say it.
+func AmountOfCommit(c *app.Call, t thread.Thread, commit string, commits int) *app.CodeAmount {
+	repo, err := RepoOf(c, t)
+	if err != nil {
+		return nil
+	}
+	files, err := repo.Diff(c.Context(), commit+"^1", commit, false)
+	if err != nil {
+		return nil
+	}
+	var p Part
+	p.addFiles(files)
+	return &app.CodeAmount{Commits: commits, Files: len(p.Files), Added: p.Added, Removed: p.Removed}
+}
+
 // AmountsOf is AmountOf of several threads, together within OverlapTime.
 func AmountsOf(c *app.Call, ids ...thread.ThreadID) map[thread.ThreadID]*app.CodeAmount {
 	named := make([]string, len(ids))

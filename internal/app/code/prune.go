@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"leslie/codes"
 	"leslie/internal/app"
@@ -17,6 +18,8 @@ import (
 // PruneRequest removes worktrees that nobody needs any more.
 type PruneRequest struct {
 	DryRun bool
+	// Refs: what removed worktrees had goes, too, however long it was kept.
+	Refs bool
 }
 
 // PruneResult says what was, or would be, removed, and what stays.
@@ -24,8 +27,9 @@ type PruneResult struct {
 	DryRun  bool         `json:"dryRun"`
 	Removed []PrunedCode `json:"removed"`
 	Left    []LeftCode   `json:"left"`
-	// Refs has the refs of removed worktrees that are, or would be, deleted.
+	// Refs has the refs of removed worktrees that are, or would be, deleted; Kept those that stay.
 	Refs []PrunedRef `json:"refs"`
+	Kept []KeptRef   `json:"kept"`
 	app.Change
 }
 
@@ -46,6 +50,13 @@ type PrunedRef struct {
 	Branch string `json:"branch,omitempty"`
 }
 
+// KeptRef is a ref that keeps what a removed worktree had, and which no branch has.
+type KeptRef struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Ref      string          `json:"ref"`
+	Until    time.Time       `json:"until"`
+}
+
 // LeftCode is the code of a thread whose worktree stays, and why.
 type LeftCode struct {
 	ThreadID thread.ThreadID `json:"threadId"`
@@ -63,7 +74,7 @@ func Prune(c *app.Call, in PruneRequest) (*PruneResult, error) {
 	if in.DryRun {
 		c.ReadOnly()
 	}
-	d := &PruneResult{DryRun: in.DryRun, Removed: []PrunedCode{}, Left: []LeftCode{}, Refs: []PrunedRef{}}
+	d := &PruneResult{DryRun: in.DryRun, Removed: []PrunedCode{}, Left: []LeftCode{}, Refs: []PrunedRef{}, Kept: []KeptRef{}}
 	var owners []thread.Thread
 	_, err := c.View(func(s *thread.State) error {
 		owners = s.ThreadsWithCode()
@@ -99,7 +110,7 @@ func Prune(c *app.Call, in PruneRequest) (*PruneResult, error) {
 	}
 	err = d.pruneValidations(c, repo)
 	if err == nil {
-		err = d.pruneRefs(c, repo)
+		err = d.pruneRefs(c, repo, in.Refs)
 	}
 	c.SetChanged(d.Changed)
 	return d, err
@@ -107,7 +118,7 @@ func Prune(c *app.Call, in PruneRequest) (*PruneResult, error) {
 
 // pruneRefs deletes refs that records of removed worktrees name. A thread that is archived may
 // have one, too.
-func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo) error {
+func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo, all bool) error {
 	refs, err := repo.Rescues(c.Context())
 	if err != nil || len(refs) == 0 {
 		return err
@@ -133,7 +144,8 @@ func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo) error {
 		if err != nil {
 			return err
 		}
-		if with == "" && c.Now().Sub(how.At) < set.Keep {
+		if until := how.At.Add(set.Keep); with == "" && !all && c.Now().Before(until) {
+			d.Kept = append(d.Kept, KeptRef{t.ID, ref, until})
 			continue
 		}
 		if !d.DryRun {

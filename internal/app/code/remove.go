@@ -299,7 +299,9 @@ func (m *codeRemoval) end(do func(*thread.State, thread.Stamp) (thread.Thread, e
 		}
 		if kept.Commit != "" {
 			d.Rescue = &RescuedWork{m.removal.Ref, kept.Commit, kept.Changed, kept.Untracked, kept.Ignored}
-			c.Warn(warnings.Rescued.New(fact.Of("threadId", t.ID), fact.Of("ref", m.removal.Ref), fact.Of("commit", kept.Commit)))
+			if !m.drops { // whose answer names the ref
+				c.Warn(warnings.Rescued.New(fact.Of("threadId", t.ID), fact.Of("ref", m.removal.Ref), fact.Of("commit", kept.Commit)))
+			}
 		}
 		if len(kept.Dropped) > 0 {
 			c.Warn(warnings.IgnoredDropped.NewOfPaths(kept.Dropped, fact.List(nil), fact.Of("threadId", t.ID)))

@@ -2,6 +2,7 @@ package code
 
 import (
 	"cmp"
+	"context"
 	"os"
 
 	"leslie/internal/app"
@@ -100,6 +101,9 @@ func (m *codeRestore) allowed() error {
 func (m *codeRestore) bring() (err error) {
 	ctx, code, dir := m.c.Context(), m.t.OwnedCode(), WorktreeDir(m.c, m.t)
 	m.worktree = m.repo.Worktree(dir, code.Admin)
+	if err := kept(ctx, m.repo, m.t); err != nil {
+		return err
+	}
 	if code.State == thread.CodeRemoved {
 		x := git.Restoring{Dir: dir, Branch: m.t.Branch, Tip: git.Commit(code.Removed.Tip), Rescue: git.Commit(code.Removed.Rescue)}
 		if m.worktree, err = m.repo.Restore(ctx, x); err != nil {
@@ -132,6 +136,38 @@ func (m *codeRestore) bring() (err error) {
 	}
 	m.worktree, err = m.repo.Restore(ctx, git.Restoring{Dir: dir, Branch: m.t.Branch, Tip: tip})
 	return err
+}
+
+// kept returns T802 if git no longer has what a removed worktree had.
+func kept(ctx context.Context, repo *git.Repo, t thread.Thread) error {
+	how := t.OwnedCode().Removed
+	if t.OwnedCode().State != thread.CodeRemoved || how == nil {
+		return nil
+	}
+	for _, commit := range []string{how.Tip, how.Rescue} {
+		if commit == "" {
+			continue
+		}
+		if at, err := repo.Resolve(ctx, commit); err != nil || at == "" {
+			return cmp.Or(err, error(thread.NoCode(t.ID, "git no longer has what its worktree had: it was kept for code.keep, and deleted since").
+				WithHint("What it landed is where it landed: leslie diff "+string(t.ID)+" --code")))
+		}
+	}
+	return nil
+}
+
+// CheckKept returns T802 if git no longer has what the removed worktree of a thread had. Errors:
+// T101, T105, T801, too.
+func CheckKept(c *app.Call, id thread.ThreadID) error {
+	t, err := OwnCode(c, string(id))
+	if err != nil {
+		return err
+	}
+	repo, err := RepoOf(c, t)
+	if err != nil {
+		return err
+	}
+	return kept(c.Context(), repo, t)
 }
 
 // branch makes the thread's branch again if the removal deleted it and the worktree has

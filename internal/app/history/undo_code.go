@@ -3,6 +3,7 @@ package history
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,8 +28,39 @@ type UndoneCode struct {
 	How string `json:"how"`
 	// MergeAgain is the line that brings the code again, if a redo would not.
 	MergeAgain string `json:"mergeAgain,omitempty"`
-	// Restore has the lines that bring back worktrees which were removed since.
-	Restore []string `json:"restore,omitempty"`
+	// Restored has the threads whose worktrees and branches, which went because the code had landed,
+	// are back; Restore the lines that bring back others which were removed since.
+	Restored []thread.ThreadID `json:"restored,omitempty"`
+	Restore  []string          `json:"restore,omitempty"`
+
+	gone []thread.ThreadID // because the code had landed
+}
+
+// restoreSources brings back what went because the code had landed, as undos of these removals. What
+// prevents it is left to the line that does it later.
+func (u *Undoing) restoreSources(repo *git.Repo) {
+	d := u.result.Code
+	for _, id := range d.gone {
+		var removal thread.Operation
+		found, ok, err := u.c.Store().FindOperation(u.c.Context(), func(op thread.Operation) bool {
+			of, began := thread.RemovedIn(op)
+			return of == id && !began
+		}, string(id))
+		if err == nil && ok && u.c.Request().Expect == nil {
+			removal = found
+			call := u.c.Beside("undo")
+			_, err = code.Restore(call, code.RestoreRequest{Thread: string(id), Undoes: &removal})
+			u.c.Include(call)
+		}
+		if err != nil || removal.ID == "" {
+			d.Restore = append(d.Restore, "leslie code restore "+string(id))
+			continue
+		}
+		d.Restored = append(d.Restored, id)
+		u.kept = slices.DeleteFunc(u.kept, func(k keptRef) bool {
+			return k.id == id && repo.DropRef(u.c.Context(), k.ref) == nil // its branch has it again
+		})
+	}
 }
 
 // How code was taken back.
@@ -153,7 +185,10 @@ func (u *Undoing) takeBackCode() error {
 	}
 	u.result.Code = &UndoneCode{Branch: l.Branch, Commit: l.New, How: how}
 	if err == nil {
-		u.result.Code.Restore, err = u.removedSince(*l)
+		err = u.removedSince(*l)
+	}
+	if err == nil && !u.dryRun {
+		u.restoreSources(repo)
 	}
 	if how != CodeReset {
 		u.result.Code.MergeAgain = landedAgain(*m)
@@ -197,19 +232,25 @@ type keptRef struct {
 	ref string
 }
 
-// removedSince returns the lines that bring back the worktrees of a landing's sources which were
-// removed since. Errors: those of a view.
-func (u *Undoing) removedSince(l thread.CodeLanding) (lines []string, err error) {
-	_, err = u.c.View(func(s *thread.State) error {
-		lines = nil
+// removedSince finds the sources of a landing whose worktrees were removed since. Errors: those of
+// a view.
+func (u *Undoing) removedSince(l thread.CodeLanding) error {
+	_, err := u.c.View(func(s *thread.State) error {
+		d := u.result.Code
+		d.gone, d.Restore = nil, nil
 		for _, source := range l.Sources {
-			if t, _ := s.Threads.Peek(string(source.ThreadID)); t.OwnedCode() != nil && t.OwnedCode().State == thread.CodeRemoved {
-				lines = append(lines, "leslie code restore "+string(t.ID))
+			t, _ := s.Threads.Peek(string(source.ThreadID))
+			switch owned := t.OwnedCode(); {
+			case owned == nil || owned.State != thread.CodeRemoved:
+			case owned.Removed != nil && owned.Removed.Landed:
+				d.gone = append(d.gone, t.ID)
+			default:
+				d.Restore = append(d.Restore, "leslie code restore "+string(t.ID))
 			}
 		}
 		return nil
 	})
-	return lines, err
+	return err
 }
 
 // landAgain lands code that an undo has taken back, or with a dry run says whether it could.

@@ -47,6 +47,13 @@ func dropWith(c *app.Call, op thread.Operation) (ops []thread.Operation, err err
 // undoDrop undoes the operations of a drop, each in an operation of its own; the last one is the
 // call's.
 func undoDrop(c *app.Call, drop thread.Operation, ops []thread.Operation, dryRun bool) (_ *UndoResult, err error) {
+	for _, op := range ops { // before the first one is undone
+		if id, _ := thread.RemovedIn(op); id != "" {
+			if err := code.CheckKept(c, id); err != nil {
+				return nil, err
+			}
+		}
+	}
 	all := NewUndoing(c, drop, dryRun).result
 	for i, op := range ops {
 		call := c

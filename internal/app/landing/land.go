@@ -102,6 +102,8 @@ type Item struct {
 type RemovedCode struct {
 	Worktree string `json:"worktree"`
 	Branch   string `json:"branch,omitempty"` // "" if it stays
+	// Ref keeps the commits that no branch has; "" for none.
+	Ref string `json:"ref,omitempty"`
 }
 
 // Land lands the code of threads, each in operations of its own: where one cannot land, the
@@ -199,6 +201,9 @@ func land(c *app.Call, at landsAt, in Request) (*Item, error) {
 	hasLanded := result.Status == merging.NothingToDo &&
 		(item.Changes != nil && item.Changes.Landed || at.thread.OwnedCode().State == thread.CodeRemoving)
 	if result.Status == merging.Merged {
+		if item.Commit != nil && item.Changes != nil && item.Changes.Uncommitted > 0 {
+			item.Changes = code.AmountOfCommit(c, at.thread, *item.Commit, item.Changes.Commits+1)
+		}
 		if hasLanded = true; !c.Replayed() {
 			item.Undo = "leslie undo " + string(c.Operation().Operation)
 		}
@@ -297,7 +302,7 @@ func follow(c *app.Call, id thread.ThreadID, item *Item) {
 		item.Kept = why
 		return
 	}
-	item.Removed = &RemovedCode{Worktree: removed.Worktree}
+	item.Removed = &RemovedCode{Worktree: removed.Worktree, Ref: removed.Ref}
 	if !removed.BranchKept {
 		item.Removed.Branch = removed.Branch
 	}

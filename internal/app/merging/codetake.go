@@ -2,6 +2,7 @@ package merging
 
 import (
 	"context"
+	"strings"
 
 	"leslie/codes"
 	"leslie/internal/fact"
@@ -34,7 +35,11 @@ func uncommitted(p *Planning, id thread.ThreadID, dir string, paths []string) er
 	if p.record.Queued != nil {
 		err = err.WithHint("Commit them in its worktree, or queue the merge again with --uncommitted take")
 	}
-	return err.WithNext("leslie diff "+string(id)+" --code", preview(p, TakeUncommitted))
+	look := preview(p, TakeUncommitted)
+	if p.record.Queued == nil {
+		err = err.WithHint("Commit them in its worktree, or let leslie commit them for it: " + strings.TrimSuffix(look, " --dry-run"))
+	}
+	return err.WithNext("leslie diff "+string(id)+" --code", look)
 }
 
 // CheckLandings returns T805 if a landing on a branch was interrupted: the files in its

@@ -64,6 +64,9 @@ func (s View) Titles() map[string]string {
 // Target returns the thread into which the session merges.
 func (s View) Target() thread.ThreadID { return s.record.Target }
 
+// Reused returns how many decisions were taken over from a merge that was undone.
+func (s View) Reused() int { return s.reused }
+
 // Into names where the merge goes: the target, or the branch on which that lands.
 func (s View) Into() string { return s.record.Into() }
 

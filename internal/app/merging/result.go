@@ -216,7 +216,7 @@ func (p *Planning) decided(about func(merge.Conflict) bool) *Result {
 		r.Conflicts = append(r.Conflicts, brief)
 	}
 	id := string(p.record.ID)
-	r.Next = []string{"leslie merge continue " + id}
+	r.Next = []string{p.record.GoesOn()}
 	if open := p.Open(""); len(open) > 0 {
 		r.Next = []string{"leslie merge status " + id + " --conflict " + open[0].ID}
 	}
@@ -275,6 +275,9 @@ func preview(p *Planning, uncommitted string) string {
 	if code.Only != "" && p.record.Onto == "" {
 		line += " --only " + code.Only
 	}
+	if how := code.How(); how != thread.LandedMerge {
+		line += " --" + how
+	}
 	if uncommitted != "" {
 		line += " --uncommitted " + uncommitted
 	}
@@ -308,9 +311,8 @@ func (p *Planning) conflictError() error {
 			WithNext(preview(p, codeRecord(p).Uncommitted))
 	}
 	id := string(p.record.ID)
-	goOn, next := "leslie merge continue "+id, "leslie merge list"
+	goOn, next := p.record.GoesOn(), "leslie merge list"
 	if p.record.Onto != "" {
-		goOn = "leslie land " + string(p.record.Target)
 		next = goOn
 	}
 	if total == 0 && p.reused == 0 {

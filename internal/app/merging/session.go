@@ -293,7 +293,7 @@ func (s *Session) stillPending(err error) error {
 	id := string(s.record.ID)
 	return codes.Of(err).With(fact.Of("mergeId", s.record.ID)).
 		WithHint("The merge stays pending with the decisions so far; its target is untouched").
-		WithNext("leslie merge status "+id, "leslie merge continue "+id)
+		WithNext("leslie merge status "+id, s.record.GoesOn())
 }
 
 // Planned returns what the merge would do, with a report about what is resolved.

@@ -52,7 +52,7 @@ func (c *Call) leftPending(failure *codes.Error) string {
 	if id == "" || !c.PersonReads(c.Env.StderrTTY) {
 		return ""
 	}
-	on := "go on with " + c.CallerLine("leslie merge continue "+id)
+	on := "go on with " + c.CallerLine(goesOn(failure, "leslie merge continue "+id))
 	left := errors.Is(failure.Unwrap(), merging.ErrLeft)
 	switch {
 	case failure.Code() == codes.Interrupted:
@@ -63,6 +63,16 @@ func (c *Call) leftPending(failure *codes.Error) string {
 		return "left pending; " + on
 	}
 	return ""
+}
+
+// goesOn is the line among an error's next ones that lands the code, else the given one.
+func goesOn(failure *codes.Error, merge string) string {
+	for _, line := range failure.Next() {
+		if strings.HasPrefix(line, "leslie land ") {
+			return line
+		}
+	}
+	return merge
 }
 
 // envelope is one answer in JSON and YAML.

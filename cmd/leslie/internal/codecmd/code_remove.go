@@ -1,6 +1,8 @@
 package codecmd
 
 import (
+	"time"
+
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app/code"
@@ -122,13 +124,16 @@ func (d codePruneText) Text(p *page.Page) {
 		p.Line("left %s  %s", l.ThreadID, l.Reason)
 	}
 	for _, r := range d.Refs {
-		why := "older than code.keep"
+		why := "it was kept long enough"
 		if r.Branch != "" {
 			why = r.Branch + " has all of it"
 		}
 		p.Line("%s %s  %s", verb, r.Ref, why)
 	}
-	if len(d.Removed)+len(d.Left)+len(d.Refs) == 0 {
+	for _, r := range d.Kept {
+		p.Line("left %s until %s  no branch has what %s had (--refs deletes it now)", r.Ref, r.Until.Format(time.DateOnly), r.ThreadID)
+	}
+	if len(d.Removed)+len(d.Left)+len(d.Refs)+len(d.Kept) == 0 {
 		p.Line("no thread has a worktree")
 	}
 }
@@ -141,12 +146,13 @@ func CodePrune() *cli.Command {
 		Detail: "Only where nothing is left uncommitted. The others stay, with the reason. A ref that keeps what a removed " +
 			"worktree had goes once a branch has all of it, or after code.keep (30 days).",
 		Example: "leslie code prune --dry-run",
-		Flags:   []cli.Flag{cli.Toggle("dry-run", "show what would be removed without changing anything")},
-		Run:     runCodePrune,
+		Flags: []cli.Flag{cli.Toggle("refs", "delete what is kept of removed worktrees now, too"),
+			cli.Toggle("dry-run", "show what would be removed without changing anything")},
+		Run: runCodePrune,
 	}
 }
 
 func runCodePrune(c *cli.Call) (cli.Data, error) {
-	return cli.RunUseCase(c, code.Prune, code.PruneRequest{DryRun: c.On("dry-run")},
+	return cli.RunUseCase(c, code.Prune, code.PruneRequest{DryRun: c.On("dry-run"), Refs: c.On("refs")},
 		func(d *code.PruneResult) cli.Data { return codePruneText{d} })
 }

@@ -1,6 +1,7 @@
 package historycmd
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -78,9 +79,10 @@ func (d historyText) command(op app.OperationRecord) screen.Cell {
 func History() *cli.Command {
 	return &cli.Command{
 		Name: "history", Summary: "list operations, newest first",
-		Detail: "Here --thread is a filter: only operations on that thread. To get the next page, pass the last " +
+		Detail: "With ID, or --thread, only operations on that thread. To get the next page, pass the last " +
 			"seq of this page as --before.",
-		Example: "leslie history --limit 10",
+		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
+		Example:  "leslie history --limit 10",
 		Flags: []cli.Flag{
 			cli.LimitFlag(), cli.TimeFlag(),
 			cli.NewFlag("since", cli.ACount("REV"), "only operations after this revision"),
@@ -92,7 +94,7 @@ func History() *cli.Command {
 
 func runHistory(c *cli.Call) (cli.Data, error) {
 	in := history.HistoryRequest{
-		Thread: c.Text("thread"), // LESLIE_THREAD is not a filter
+		Thread: cmp.Or(c.Operand(0), c.Text("thread")), // LESLIE_THREAD is not a filter
 		Since:  thread.Revision(c.Count("since", 0)), Before: c.RevisionOf("before"),
 		Limit: c.Count("limit", app.DefaultLimit),
 	}

@@ -34,6 +34,9 @@ func (d undoText) Text(p *page.Page) {
 			history.CodeGone: "no longer has", history.CodeLanded: "is again at",
 			history.CodeRestored: "has its files again, at"}[d.Code.How]
 		p.Line("  code: %s %s %s", d.Code.Branch, what, d.Code.Commit[:min(12, len(d.Code.Commit))])
+		for _, id := range d.Code.Restored {
+			p.Line("  its worktree and its branch are back: %s", id)
+		}
 		for _, line := range d.Code.Restore {
 			p.Line("  its worktree was removed since; before it can land again: %s", line)
 		}

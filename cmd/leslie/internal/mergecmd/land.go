@@ -57,6 +57,9 @@ func landedText(p *page.Page, i *landing.Item) {
 	case i.Kept != "":
 		p.Line("kept its worktree and its branch: %s", i.Kept)
 	}
+	if i.Removed != nil && i.Removed.Ref != "" {
+		p.Line("kept its own commits as %s (leslie code prune)", i.Removed.Ref)
+	}
 	p.Field("undo", i.Undo)
 }
 
@@ -77,8 +80,14 @@ func amountText(i *landing.Item) string {
 		return ""
 	}
 	text := ""
-	if i.Changes.Commits > 0 {
-		text = ", " + page.Many(i.Changes.Commits, "commit") + ", " + page.SizeText(i.Changes.Files, i.Changes.Added, i.Changes.Removed)
+	switch size := page.SizeText(i.Changes.Files, i.Changes.Added, i.Changes.Removed); {
+	case i.Changes.Commits == 0:
+	case i.How == thread.LandedSquash && i.Changes.Commits > 1:
+		text = " of " + page.Many(i.Changes.Commits, "commit") + ", " + size
+	case i.How == thread.LandedSquash:
+		text = ", " + size
+	default:
+		text = ", " + page.Many(i.Changes.Commits, "commit") + ", " + size
 	}
 	if i.Changes.Uncommitted > 0 {
 		text += ", and " + page.Many(i.Changes.Uncommitted, "file") + " committed for it"

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app"
 	"leslie/internal/app/merging"
 	"leslie/internal/screen"
@@ -51,6 +52,10 @@ func (p *mergePrompt) begin(s *merging.Session) (err error) {
 			if d.Result != nil && d.Result.Take != "" && !decidedWhole(d) {
 				p.past = append(p.past, d.ID)
 			}
+		}
+		if n := s.View().Reused(); n > 0 {
+			p.Say("%s of the merge that was undone %s taken over; no at the end goes back to them", page.Many(n, "decision"),
+				map[bool]string{true: "is", false: "are"}[n == 1])
 		}
 		if s.View().Resumed() {
 			p.Say("the merge of %s into %s was pending: it goes on", app.Joined(s.View().Sources()), s.View().Into())

@@ -33,7 +33,7 @@ func (p *mergePrompt) Review(_ context.Context, s *merging.Session) error {
 	question := cli.Menu{Question: "Apply it?", Choices: []screen.Choice{
 		{Word: WordYes, Key: "y", About: "apply the merge"},
 		{Word: WordNo, Key: "n", About: "go back to the last answer"},
-		{Word: WordDiff, Key: "d", About: "show what changes in " + string(s.View().Target()) + ", line by line"},
+		{Word: WordDiff, Key: "d", About: "show what changes in " + s.View().Into() + ", line by line"},
 		{Word: WordLater, Key: "l", About: "leave; the answers are kept and the merge stays pending"},
 	}, Also: map[string]string{wordBack: WordNo, "k": WordNo, WordQuit: WordLater, "q": WordLater}}
 	for {
@@ -99,7 +99,7 @@ func (p *mergePrompt) summary(s *merging.Session) {
 		v.Files = append(v.Files, one)
 	}
 	changed := slices.DeleteFunc(slices.Clone(s.View().Files()), merge.Change.Idle)
-	p.Say("\n%s", p.Paint(cli.Bold, "the merge of "+app.Joined(s.View().Sources())+" into "+string(s.View().Target())+
+	p.Say("\n%s", p.Paint(cli.Bold, "the merge of "+app.Joined(s.View().Sources())+" into "+s.View().Into()+
 		" changes "+page.Many(len(changed), "file")))
 	p.Draw(v.Draw().Lines)
 }
@@ -144,7 +144,7 @@ func (p *mergePrompt) Approve(_ context.Context, g thread.Approval, s *merging.S
 	word, err := p.apply(s, cli.Menu{Question: "Apply this merge?", Choices: []screen.Choice{
 		{Word: WordYes, Key: "y", About: "approve and apply it"},
 		{Word: WordNo, Key: "n", About: "deny it; you are asked why"},
-		{Word: WordDiff, Key: "d", About: "show what changes in " + string(s.View().Target()) + ", line by line"},
+		{Word: WordDiff, Key: "d", About: "show what changes in " + s.View().Into() + ", line by line"},
 		{Word: WordLater, Key: "l", About: "leave; the request stays open and the merge pending"},
 	}, Also: map[string]string{WordQuit: WordLater, "q": WordLater}})
 	switch {

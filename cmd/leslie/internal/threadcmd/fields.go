@@ -240,11 +240,11 @@ func codeFields(p *page.Page, c *app.CodeRecord) {
 	if c.Target != nil {
 		from = *c.Target
 	}
-	state := string(c.State)
 	if c.State == thread.CodeRemoved {
-		state = "its worktree was removed"
+		p.Field("code", "its worktree was removed; it began at "+from)
+	} else {
+		p.Field("code", string(c.State)+", from "+from)
 	}
-	p.Field("code", state+", from "+from)
 	for _, l := range c.Landed {
 		if !l.Pulled {
 			p.Field("landed", "in "+cmp.Or(string(l.Into), l.Onto)+" as "+l.Commit[:min(12, len(l.Commit))]+" ("+l.How+")")

@@ -64,9 +64,9 @@ func spawnedCodeText(p *page.Page, d *threads.SpawnedCode) {
 	}
 	p.Field("worktree", d.Worktree)
 	p.Field("folder", d.Folder)
-	from := d.Head
+	from := d.Head[:min(12, len(d.Head))]
 	if d.Target != nil {
-		from = *d.Target + " (" + d.Head + ")"
+		from = *d.Target + " (" + from + ")"
 	}
 	if d.Base != nil {
 		from += ", with what was not committed"
