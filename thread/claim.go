@@ -87,6 +87,7 @@ func (s *State) Claim(arg string, d time.Duration, stamp Stamp) (Thread, error) 
 const (
 	howTaken    = "taken over"
 	howReleased = "released"
+	howHanded   = "handed over"
 )
 
 // TakeOver is Claim, also of a thread that somebody else holds: a person, and whoever holds
@@ -106,6 +107,7 @@ func (s *State) TakeOver(arg, reason string, d time.Duration, stamp Stamp) (t Th
 		return Thread{}, nil, err
 	}
 	t.endedClaim(howTaken, reason, stamp)
+	t.givenUp(howTaken, "", reason, stamp)
 	return s.hold(t, d, stamp), from, nil
 }
 
@@ -167,7 +169,35 @@ func (s *State) Release(arg, reason string, stamp Stamp) (Thread, error) {
 		return t, nil // no claim, or an expired one of another actor
 	}
 	t.endedClaim(howReleased, reason, stamp)
+	t.givenUp(howReleased, "", reason, stamp)
 	t.Claim = nil
+	return s.Threads.Put(t), nil
+}
+
+// HandTo gives a thread to an actor, an agent, whose claim it is for d: by its holder, by a person,
+// and by whoever holds a thread above. Nothing of the work changes. Errors: T101, T105, T107, T108,
+// T402 for an agent if the executor is a person.
+func (s *State) HandTo(arg, to, reason string, d time.Duration, stamp Stamp) (Thread, error) {
+	t, err := s.LiveThread(arg)
+	if err != nil {
+		return Thread{}, err
+	}
+	if held := t.heldByOther(stamp); held != nil && held.Holder != to && !stamp.ByPerson() && !s.leads(t, stamp) {
+		return Thread{}, s.claimed(t, held, stamp)
+	}
+	if err := mayWork(t, "handing over", stamp); err != nil {
+		return Thread{}, err
+	}
+	if t.heldBy(to, stamp.Time) {
+		return t, nil
+	}
+	if t.Claim == nil { // nobody had it
+		t.Claim = &Claim{Holder: stamp.Actor, As: stamp.As, At: stamp.Time, Until: stamp.Time}
+	}
+	t.endedClaim(howHanded, reason, stamp)
+	t.givenUp(howHanded, to, reason, stamp)
+	t.Executor, t.Updated = ByAgent, stamp.Time
+	t.Claim = &Claim{Holder: to, As: Agent, At: stamp.Time, Until: stamp.Time.Add(d), For: d}
 	return s.Threads.Put(t), nil
 }
 

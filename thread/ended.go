@@ -19,11 +19,43 @@ func (t *Thread) endedClaim(how, reason string, stamp Stamp) {
 	}
 }
 
+// givenUp remembers who had the thread until now, for whoever takes it next.
+func (t *Thread) givenUp(how, to, reason string, stamp Stamp) {
+	if t.Claim == nil || how == howTaken && t.Claim.Holder == stamp.Actor {
+		return
+	}
+	t.Handed = []Handover{{From: t.Claim.Holder, To: to, How: how, Reason: reason, By: Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}}}
+}
+
+// HandedTo returns how the thread came to an actor who had not had it before; nil if it did not.
+func (t Thread) HandedTo(actor string) *Handover {
+	if len(t.Handed) == 0 || t.Handed[0].From == actor {
+		return nil
+	}
+	return &t.Handed[0]
+}
+
+// Said says who had the thread before: "w1, who released it at TIME: why".
+func (h Handover) Said() string {
+	text := h.From + "; " + h.How
+	if h.To != "" {
+		text += " to " + h.To
+	}
+	if h.By.Actor != h.From {
+		text += " by " + h.By.Actor + " (" + string(h.By.As) + ")"
+	}
+	text += " at " + h.By.At.Format(time.RFC3339)
+	if h.Reason != "" {
+		text += ": " + h.Reason
+	}
+	return text
+}
+
 // atWorkWhenEnded reports whether somebody may still be at work on a thread that another
 // has ended.
 func (t Thread) atWorkWhenEnded(now time.Time) bool {
 	was := t.AtWork(now)
-	return was != nil && was.How != howTaken && was.How != howReleased
+	return was != nil && was.How != howTaken && was.How != howReleased && was.How != howHanded
 }
 
 // AtWork returns the claim that somebody ended while its holder was at work, nil for none,

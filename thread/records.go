@@ -148,6 +148,8 @@ type Thread struct {
 	Successor ThreadID `json:"successor,omitempty"`
 	// Former has the last claim that somebody else than its holder has ended.
 	Former rare[FormerClaim] `json:"former,omitempty"`
+	// Handed says how the last holder whose claim ended before the thread did gave it up.
+	Handed rare[Handover] `json:"handed,omitempty"`
 	// Mistakes is set while the thread is suspended by the mistake limit.
 	Mistakes *Mistakes `json:"mistakes,omitempty"`
 	// Reopened says how the thread last came back after it had been terminated.
@@ -202,9 +204,20 @@ type Claim struct {
 type FormerClaim struct {
 	Holder string      `json:"holder"`
 	Until  time.Time   `json:"until"` // when it would have expired
-	How    string      `json:"how"`   // completed, cancelled, released, taken over
+	How    string      `json:"how"`   // completed, cancelled, released, taken over, handed over
 	Ended  Attribution `json:"ended"`
 	Reason string      `json:"reason,omitempty"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// Handover says who gave a thread up, or lost it, for whom, and why.
+type Handover struct {
+	From   string      `json:"from"`
+	To     string      `json:"to,omitempty"` // "": whoever claims it
+	How    string      `json:"how"`          // released, taken over, handed over
+	Reason string      `json:"reason,omitempty"`
+	By     Attribution `json:"by"`
 
 	Unknown Unknown `json:"-"`
 }

@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"strconv"
 	"strings"
 )
 
@@ -66,6 +67,13 @@ func (r *Repo) OnRemote(ctx context.Context, c Commit) (bool, error) {
 		return false, broken(err)
 	}
 	return len(strings.TrimSpace(string(out))) > 0, nil
+}
+
+// Subjects returns the first lines of the newest commits that a revision has and another has not,
+// merges left out, the newest first.
+func (r *Repo) Subjects(ctx context.Context, revision, without string, most int) ([]string, error) {
+	out, err := r.at(ctx, command{args: []string{"log", "--format=%s", "--no-merges", "--max-count=" + strconv.Itoa(most), revision, "^" + without, "--"}})
+	return strings.FieldsFunc(string(out), func(c rune) bool { return c == '\n' }), broken(err)
 }
 
 // BranchWith returns a branch that has a commit, "" for none.

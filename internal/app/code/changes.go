@@ -293,6 +293,22 @@ func (d *Changes) Paths(c *app.Call, t thread.Thread) ([]string, error) {
 // OverlapTime.
 func AmountOf(c *app.Call, id thread.ThreadID) *app.CodeAmount { return AmountsOf(c, id)[id] }
 
+// SubjectsOf returns the subjects of the newest commits that a thread's branch has beyond its
+// target; nil if git cannot say it.
+func SubjectsOf(c *app.Call, t thread.Thread) []string {
+	const few = 5
+	repo, err := RepoOf(c, t)
+	if err != nil {
+		return nil
+	}
+	without := cmp.Or(t.OwnedCode().Target, t.OwnedCode().Start)
+	subjects, err := repo.Subjects(c.Context(), "refs/heads/"+t.Branch, without, few)
+	if err != nil {
+		return nil
+	}
+	return subjects
+}
+
 // AmountOfCommit is how much a commit that landed changed, beyond its first parent; nil if git
 // cannot say it.
 func AmountOfCommit(c *app.Call, t thread.Thread, commit string, commits int) *app.CodeAmount {

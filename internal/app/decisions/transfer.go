@@ -33,9 +33,11 @@ type TransferRequest struct {
 	Direction Direction
 	Scope     []string // capabilities
 	To        thread.Executor
-	Reason    string
-	Timeout   time.Duration   // until the fallback applies, or a delegation ends; 0: no limit
-	Fallback  thread.Fallback // applies if nobody has decided by then; "": block
+	// ToActor, of a handoff, is the agent that gets the thread, with its claim; To is empty then.
+	ToActor  string
+	Reason   string
+	Timeout  time.Duration   // until the fallback applies, or a delegation ends; 0: no limit
+	Fallback thread.Fallback // applies if nobody has decided by then; "": block
 	// Wait: return when the request is decided. Waiting, if not nil, is called with
 	// the request when the wait starts.
 	Wait    bool
@@ -80,9 +82,11 @@ func (in TransferRequest) Faults(name app.Names) []app.Fault {
 		meaningless("Fallback", in.Fallback != "")
 		meaningless("Wait", in.Wait)
 	case HandOff:
-		if in.To == "" {
+		switch {
+		case in.ToActor != "" && in.To == "":
+		case in.To == "":
 			k.Needed("To", "")
-		} else {
+		default:
 			app.OneOf(k, "To", in.To, thread.ByHuman, thread.ByAgent)
 		}
 		meaningless("Scope", len(in.Scope) > 0)
@@ -102,6 +106,7 @@ type TransferResult struct {
 	ThreadStatus thread.Status       `json:"threadStatus"`
 	Scope        []string            `json:"scope"`
 	Executor     thread.Executor     `json:"executor"`
+	Claim        *app.ClaimRecord    `json:"claim,omitempty"` // of who got it by name
 	Deadline     *time.Time          `json:"deadline"`
 	Fallback     *thread.Fallback    `json:"fallback"`
 	Until        *time.Time          `json:"until"`
@@ -148,7 +153,7 @@ func Transfer(c *app.Call, in TransferRequest) (*TransferResult, error) {
 	}
 	switch in.Direction {
 	case HandOff:
-		return handOff(c, in)
+		return handOff(c, in, set.ClaimFor)
 	case Delegate:
 		return delegate(c, in, set.Policy)
 	}
@@ -166,7 +171,22 @@ func (in TransferRequest) grant() thread.NewGrant {
 	return thread.NewGrant{Thread: in.Thread, Scope: in.Scope, Reason: in.Reason, Timeout: in.Timeout, Fallback: in.Fallback}
 }
 
-func handOff(c *app.Call, in TransferRequest) (*TransferResult, error) {
+func handOff(c *app.Call, in TransferRequest, claimFor time.Duration) (*TransferResult, error) {
+	if in.ToActor != "" {
+		return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*TransferResult, thread.ThreadID, error) {
+			if s.Exists(thread.ThreadID(in.ToActor)) {
+				return nil, "", codes.InvalidArgument.New(fact.Of("reason", "'"+in.ToActor+"' is a thread, and a thread is handed to an agent: name the actor, or human or agent"),
+					fact.Of("threadId", in.Thread)).WithNext("leslie status " + in.Thread)
+			}
+			t, err := s.HandTo(in.Thread, c.Project().NameHere(in.ToActor), in.Reason, claimFor, stamp)
+			if err != nil {
+				return nil, "", err
+			}
+			d := transferred(in, nil, t)
+			d.Claim = app.CurrentClaim(c, t)
+			return d, t.ID, nil
+		})
+	}
 	return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*TransferResult, thread.ThreadID, error) {
 		t, err := s.HandOff(in.Thread, in.To, in.Reason, stamp)
 		if err != nil {

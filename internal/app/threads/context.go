@@ -70,6 +70,8 @@ type ContextCode struct {
 	FailedChecks []thread.CodeEvidence `json:"failedChecks,omitempty"`
 	// Changes is how much the thread changed; nil if git cannot say it soon.
 	Changes *app.CodeAmount `json:"changes,omitempty"`
+	// Commits has the subjects of the newest of them, if somebody else had the thread before.
+	Commits []string `json:"commits,omitempty"`
 	// Behind has the threads on whose code this one builds, with commits that it lacks.
 	Behind []code.ContextBehind `json:"behind,omitempty"`
 }
@@ -171,6 +173,9 @@ func (d *ContextResult) measure(c *app.Call) {
 	amounts := code.AmountsOf(c, ids...)
 	if d.Code != nil {
 		d.Code.Changes = amounts[d.Thread.ID]
+		if len(d.Thread.Handed) > 0 && d.Code.Changes != nil && d.Code.Changes.Commits > 0 {
+			d.Code.Commits = code.SubjectsOf(c, d.Thread)
+		}
 	}
 	for i := range d.Children {
 		d.Children[i].Changes = amounts[d.Children[i].ID]

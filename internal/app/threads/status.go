@@ -86,8 +86,10 @@ type ThreadStatusResult struct {
 	Claim        *app.ClaimRecord              `json:"claim"`
 	// Former is the claim that somebody else took over or ended, while its holder may still
 	// be at work.
-	Former   *thread.FormerClaim `json:"former,omitempty"`
-	Mistakes *thread.Mistakes    `json:"mistakes"`
+	Former *thread.FormerClaim `json:"former,omitempty"`
+	// Handed says who had it before its holder; nil for nobody.
+	Handed   *thread.Handover `json:"handed,omitempty"`
+	Mistakes *thread.Mistakes `json:"mistakes"`
 	// Wakeable: it is suspended, and all its children are terminated.
 	Wakeable bool `json:"wakeable"`
 	// Run is the newest run of its agent, if leslie has started one, and Runs what all have used.
@@ -140,6 +142,11 @@ func ThreadStatus(c *app.Call, in ThreadStatusRequest) (*ThreadStatusResult, err
 		}
 		d.Injections, d.Checkpoints = app.InjectionsOf(t), app.CheckpointsOf(t, false)
 		d.Former = t.AtWork(now)
+		if held := t.Held(now); held != nil {
+			d.Handed = t.HandedTo(held.Holder)
+		} else {
+			d.Handed = t.HandedTo("")
+		}
 		d.Claim, d.Mistakes, d.Wakeable = app.CurrentClaim(c, t), t.Mistakes, s.Resumable(t)
 		if run := t.LastRun(); run != nil {
 			r := app.RunOf(*run)

@@ -163,11 +163,12 @@ func Release() *cli.Command {
 		Hint: cli.Hint{When: cli.Ending, Line: "release ID"},
 		Detail: "A person can release anybody's claim; the holder is told (W112). To go on with a thread whose " +
 			"holder is gone, take it over instead: leslie claim ID --take-over --reason TEXT, which a person may, " +
-			"and the holder of a claim on a thread above.",
+			"and the holder of a claim on a thread above. To give it to another, by name: leslie transfer ID " +
+			"--direction handoff --to NAME.",
 		Example:  "leslie release thread-a1b2c3d4",
 		Operands: []cli.Operand{cli.ThreadsOperand()},
 		Flags: []cli.Flag{cli.NewFlag("reason", cli.AnyText("TEXT"),
-			"why, which another who held the thread is told")},
+			"why, which whoever held it, or takes it next, is told")},
 		Run: func(c *cli.Call) (cli.Data, error) {
 			return runHolder(c, threads.Release)
 		},

@@ -292,6 +292,9 @@ func (b *contextBlock) code() string {
 		"and leslie merge --uncommitted take commits it for you")
 	if a := code.Changes; a != nil && a.Commits+a.Uncommitted > 0 {
 		line += saying("done so far", page.ChangesText(a)+" (leslie diff "+id+")")
+		for _, subject := range code.Commits {
+			line += saying("  commit", app.Cut(subject, page.MaxTitle))
+		}
 	}
 	return line
 }
@@ -362,6 +365,19 @@ func (b *contextBlock) comments() string {
 	return out.String()
 }
 
+// handed says how the thread came to its holder from another, nil if it did not, or the end of that
+// claim is told anyway.
+func (b *contextBlock) handed() *thread.Handover {
+	holder := ""
+	if held := b.Thread.Held(b.At); held != nil {
+		holder = held.Holder
+	}
+	if b.Thread.AtWork(b.At) != nil {
+		return nil
+	}
+	return b.Thread.HandedTo(holder)
+}
+
 // standing renders who has claimed the thread, what it waits for and what it may do.
 func (b *contextBlock) standing() string {
 	var out strings.Builder
@@ -370,6 +386,9 @@ func (b *contextBlock) standing() string {
 	}
 	if was := b.Thread.AtWork(b.At); was != nil && b.Thread.Ended == nil {
 		out.WriteString(saying("claim ended", was.Said()))
+	}
+	if h := b.handed(); h != nil {
+		out.WriteString(saying("before you", h.Said()))
 	}
 	if back := b.Thread.Back(); back != nil {
 		out.WriteString(saying("reopened", reopenedText(*back)))

@@ -107,6 +107,9 @@ func (d StatusText) Text(p *page.Page) {
 	if d.Claim != nil {
 		p.Line("claimed by %s until %s, %s", d.Claim.Holder, d.Claim.Until.Format(time.RFC3339), heardText(d.Claim))
 	}
+	if d.Handed != nil && d.Former == nil && d.Ended == nil {
+		p.Field("before", d.Handed.Said())
+	}
 	if d.Former != nil && d.Ended == nil {
 		p.Line("%s", d.Former.Said())
 	}

@@ -1,6 +1,7 @@
 package threadcmd
 
 import (
+	"slices"
 	"time"
 
 	"leslie/cmd/leslie/internal/cli"
@@ -16,6 +17,10 @@ import (
 type transferText struct{ *decisions.TransferResult }
 
 func (d transferText) Text(p *page.Page) {
+	if d.Claim != nil {
+		p.Line("thread %s  handed to %s, whose claim it is until %s", d.ThreadID, d.Claim.Holder, d.Claim.Until.Format(time.RFC3339))
+		return
+	}
 	if d.ApprovalID == nil {
 		p.Line("thread %s  %s, executor: %s", d.ThreadID, d.ThreadStatus, string(d.Executor))
 		return
@@ -46,7 +51,8 @@ func Transfer() *cli.Command {
 		Hint: cli.Hint{When: cli.Asking, Line: "transfer ID --direction request_approval --scope CAPABILITY"},
 		Detail: "request_approval asks a person; the thread waits for the decision. After --timeout, --fallback " +
 			"applies: block (default) leaves the request open, skip ends it without a grant, auto_approve grants " +
-			"it. delegate grants the capabilities at once, until --timeout. handoff makes --to the executor. The " +
+			"it. delegate grants the capabilities at once, until --timeout. handoff makes --to the executor, or gives the thread " +
+			"to the agent of that name (an actor): its work stays, and context says who had it and why. The " +
 			"same request again is the open one. --wait returns after the decision: approved 0, denied T404, no " +
 			"decision in time T401, for an agent also as soon as messages wait for the thread that it speaks for.",
 		Example:  "leslie transfer thread-a1b2c3d4 --direction request_approval --scope deploy --reason \"ship 1.2\"",
@@ -54,7 +60,7 @@ func Transfer() *cli.Command {
 		Flags: []cli.Flag{
 			cli.NewFlag("direction", cli.OneOf(directions...), "what to do (default request_approval)"),
 			cli.NewFlag("scope", cli.Capabilities(), "the capabilities, such as code_edit or deploy"),
-			cli.NewFlag("to", cli.OneOf(executorWords()...),
+			cli.NewFlag("to", cli.AnyText("human|agent|NAME"),
 				"who decides (human), gets the capabilities (agent), or takes over"),
 			cli.ReasonFlag(),
 			cli.NewFlag("timeout", cli.ADuration(),
@@ -73,6 +79,9 @@ func runTransfer(c *cli.Call) (cli.Data, error) {
 		Thread:    c.TargetThread(), Scope: c.Parts("scope"), To: thread.Executor(c.Text("to")),
 		Reason: c.Text("reason"), Fallback: thread.Fallback(c.Text("fallback")), Wait: c.On("wait"),
 		Waiting: func(id thread.ApprovalID) { c.SayWaiting(id) },
+	}
+	if in.Direction == decisions.HandOff && in.To != "" && !slices.Contains(executorWords(), string(in.To)) {
+		in.To, in.ToActor = "", string(in.To)
 	}
 	in.Timeout, _ = time.ParseDuration(c.Text("timeout")) // checked with the line
 	c.CheckRequest(in.Faults, nil)
