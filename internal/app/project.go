@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"leslie/internal/ledger"
@@ -189,6 +190,7 @@ type Call struct {
 	after         func(*Call) // what a line of a batch leaves to do once all of it is committed
 	// waited: the call has waited for something, so that calling again is what it is for.
 	waited bool
+	kept   *sync.Map // see Keep
 }
 
 // Call starts one use case.
@@ -314,7 +316,44 @@ func (c *Call) NewOperation() { c.stamp, c.staged = nil, nil }
 
 // Beside returns a call for another operation of the same line, as a command of its own.
 func (c *Call) Beside(command string) *Call {
-	return c.project.Call(c.ctx, c.caller, Request{Command: command, LockTimeout: c.request.LockTimeout, Waiting: c.request.Waiting})
+	return c.Next(Request{Command: command, LockTimeout: c.request.LockTimeout, Waiting: c.request.Waiting})
+}
+
+// Next returns a call for another operation of the same line.
+func (c *Call) Next(r Request) *Call {
+	next := c.project.Call(c.ctx, c.caller, r)
+	next.kept = c.kept
+	return next
+}
+
+// Within returns a call that only looks, and ends with a context.
+func (c *Call) Within(ctx context.Context) *Call {
+	look := c.project.Call(ctx, c.caller, Request{})
+	look.kept = c.kept
+	return look
+}
+
+// Keep lets the call, and those that follow in its line, share what Kept makes. It is for lines that
+// soon end: what is kept is not looked at again.
+func (c *Call) Keep() {
+	if c.kept == nil {
+		c.kept = &sync.Map{}
+	}
+}
+
+// Kept returns what was made for a key in this line, and makes it where nothing is kept.
+func Kept[T any](c *Call, key string, make func() (T, error)) (T, error) {
+	if c.kept == nil {
+		return make()
+	}
+	if was, ok := c.kept.Load(key); ok {
+		return was.(T), nil
+	}
+	made, err := make()
+	if err == nil {
+		c.kept.Store(key, made)
+	}
+	return made, err
 }
 
 // Include takes over what another call of the same line has done, and its warnings.

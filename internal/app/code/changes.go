@@ -309,20 +309,28 @@ func SubjectsOf(c *app.Call, t thread.Thread) []string {
 	return subjects
 }
 
-// AmountOfCommit is how much a commit that landed changed, beyond its first parent; nil if git
-// cannot say it.
-func AmountOfCommit(c *app.Call, t thread.Thread, commit string, commits int) *app.CodeAmount {
+// LandedAmount is how much the last landing of a thread brought; nil if git cannot say it.
+func LandedAmount(c *app.Call, id thread.ThreadID) *app.CodeAmount {
+	t, err := OwnCode(c, string(id))
+	if err != nil || len(t.OwnedCode().Landed) == 0 {
+		return nil
+	}
+	l := t.OwnedCode().Landed[len(t.OwnedCode().Landed)-1]
 	repo, err := RepoOf(c, t)
+	if err != nil || l.From == "" {
+		return nil
+	}
+	commits, _, err := repo.Count(c.Context(), git.Commit(l.Tip), git.Commit(l.From))
 	if err != nil {
 		return nil
 	}
-	files, err := repo.Diff(c.Context(), commit+"^1", commit, false)
+	files, err := repo.Diff(c.Context(), l.From, l.Commit, false)
 	if err != nil {
 		return nil
 	}
 	var p Part
 	p.addFiles(files)
-	return &app.CodeAmount{Commits: commits, Files: len(p.Files), Added: p.Added, Removed: p.Removed}
+	return &app.CodeAmount{Commits: commits, Files: len(p.Files), Added: p.Added, Removed: p.Removed, Landed: true}
 }
 
 // AmountsOf is AmountOf of several threads, together within OverlapTime.
@@ -363,7 +371,7 @@ func soon(c *app.Call, ids []string) []Item {
 	}
 	ctx, cancel := c.Project().Environment().Timeout(c.Context(), OverlapTime)
 	defer cancel()
-	d, err := List(c.Project().Call(ctx, c.Caller(), app.Request{}), ListRequest{Threads: ids})
+	d, err := List(c.Within(ctx), ListRequest{Threads: ids})
 	if err != nil {
 		return nil
 	}

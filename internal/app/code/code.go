@@ -19,6 +19,10 @@ import (
 
 // OpenRepo finds the project's repository. Errors: T801, T509 for the configuration.
 func OpenRepo(c *app.Call) (*git.Repo, error) {
+	return app.Kept(c, "repository", func() (*git.Repo, error) { return openRepo(c) })
+}
+
+func openRepo(c *app.Call) (*git.Repo, error) {
 	user, _, err := c.Configs()
 	if err != nil {
 		return nil, err

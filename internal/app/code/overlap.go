@@ -97,7 +97,7 @@ func TellBoth(
 // that cannot be opened. The caller calls cancel.
 func Briefly(c *app.Call) (ctx context.Context, repo *git.Repo, cancel context.CancelFunc) {
 	ctx, cancel = c.Project().Environment().Timeout(c.Context(), OverlapTime)
-	repo, err := OpenRepo(c.Project().Call(ctx, c.Caller(), app.Request{}))
+	repo, err := OpenRepo(c.Within(ctx))
 	if err != nil {
 		repo = nil
 	}

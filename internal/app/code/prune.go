@@ -163,7 +163,7 @@ func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo, all bool) error {
 // the call is an error.
 func prune(c *app.Call, t thread.Thread) (reason string, err error) {
 	remove := c.Beside("code remove")
-	_, err = Remove(remove, RemoveRequest{Thread: string(t.ID)})
+	_, err = Remove(remove, RemoveRequest{Thread: string(t.ID), checked: true})
 	c.Warn(remove.Warnings()...)
 	if e := codes.Of(err); e != nil && e.Code() != codes.Interrupted {
 		return e.Error(), nil
@@ -182,7 +182,8 @@ func RemoveLanded(c *app.Call, id thread.ThreadID) (removed *RemoveResult, why s
 	if err != nil {
 		return nil, "", err
 	}
-	if t.OwnedCode().State != thread.CodeRemoving { // what a killed call has begun is finished
+	checked := t.OwnedCode().State != thread.CodeRemoving
+	if checked { // else what a killed call has begun is finished
 		if why, err = whyLeft(c, repo, t); err != nil || why != "" {
 			return nil, why, err
 		}
@@ -191,7 +192,7 @@ func RemoveLanded(c *app.Call, id thread.ThreadID) (removed *RemoveResult, why s
 	if rel, err := filepath.Rel(dir, c.Caller().Dir); err == nil && filepath.IsLocal(rel) {
 		return nil, "you stand in its worktree (cd " + external.Word(repo.Top) + ", then leslie code remove " + string(id) + ")", nil
 	}
-	removed, err = Remove(c, RemoveRequest{Thread: string(id)})
+	removed, err = Remove(c, RemoveRequest{Thread: string(id), checked: checked})
 	if e := codes.Of(err); e != nil && e.Code() != codes.Interrupted {
 		return nil, e.Error(), nil
 	}

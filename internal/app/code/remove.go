@@ -33,6 +33,8 @@ type RemoveRequest struct {
 	// DropBranch: the branch that leslie made goes, too, if nobody else has it checked out. The ref
 	// of the removal keeps its commits.
 	DropBranch bool
+
+	checked bool // CheckRemovable was just asked
 }
 
 // RemoveResult says what is left of a thread's code.
@@ -72,6 +74,7 @@ type codeRemoval struct {
 	t       thread.Thread
 	removal git.Removal
 	drops   bool // see RemoveRequest.DropBranch
+	checked bool // see RemoveRequest.checked
 }
 
 // Remove removes the worktree of a thread and keeps what is not committed. The branch
@@ -83,7 +86,7 @@ func Remove(c *app.Call, in RemoveRequest) (*RemoveResult, error) {
 	if first, ok, err := app.Answered[RemoveResult](c); ok || err != nil {
 		return first, err
 	}
-	m := &codeRemoval{c: c, drops: in.DropBranch}
+	m := &codeRemoval{c: c, drops: in.DropBranch, checked: in.checked}
 	t, err := OwnCode(c, c.ThreadOr(in.Thread), thread.CodeReady, thread.CodeRemoving, thread.CodeLost)
 	if err != nil {
 		return nil, err
@@ -145,8 +148,10 @@ func (m *codeRemoval) run() (*RemoveResult, error) {
 
 // beginRemoval checks what can be checked and records that the worktree is being removed.
 func (m *codeRemoval) beginRemoval() (err error) {
-	if _, err := m.removal.CheckRemovable(m.c.Context()); err != nil {
-		return OfThread(err, m.t.ID)
+	if !m.checked { // what changes since is kept all the same
+		if _, err := m.removal.CheckRemovable(m.c.Context()); err != nil {
+			return OfThread(err, m.t.ID)
+		}
 	}
 	if m.removal.Ref, err = m.repo.FreeRescue(m.c.Context(), string(m.t.ID)); err != nil {
 		return err

@@ -65,6 +65,7 @@ func Drop(c *app.Call, in DropRequest) (*DropResult, error) {
 		return nil, err
 	}
 	d := &DropResult{Items: []*DroppedItem{}}
+	c.Keep()
 	if !in.Yes {
 		c.ReadOnly()
 	}

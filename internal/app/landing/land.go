@@ -127,6 +127,7 @@ func Land(c *app.Call, in Request) (*Result, error) {
 		return nil, err
 	}
 	d := &Result{DryRun: in.DryRun, Items: []*Item{}}
+	c.Keep()
 	ids := in.Threads
 	if in.Ready {
 		if ids, err = ready(c); err != nil {
@@ -147,7 +148,7 @@ func Land(c *app.Call, in Request) (*Result, error) {
 	}
 	var first error
 	for _, at := range all {
-		one := c.Project().Call(c.Context(), c.Caller(), requestOf(c, len(ids) == 1))
+		one := c.Next(requestOf(c, len(ids) == 1))
 		item, err := land(one, at, in)
 		c.Include(one)
 		if len(ids) == 1 {
@@ -184,7 +185,7 @@ func requestOf(c *app.Call, sole bool) app.Request {
 
 // land lands one thread.
 func land(c *app.Call, at landsAt, in Request) (*Item, error) {
-	item := &Item{ThreadID: at.thread.ID, Branch: at.branch, Target: app.OrNull(at.owner), How: in.How, Changes: code.AmountOf(c, at.thread.ID)}
+	item := &Item{ThreadID: at.thread.ID, Branch: at.branch, Target: app.OrNull(at.owner), How: in.How}
 	result, err := merge(c, at, in)
 	if result != nil {
 		item.Status, item.Merge = result.Status, result
@@ -198,15 +199,16 @@ func land(c *app.Call, at landsAt, in Request) (*Item, error) {
 		}
 		return item, err
 	}
-	hasLanded := result.Status == merging.NothingToDo &&
+	switch {
+	case result.Status == merging.NothingToDo, result.Status == merging.Planned:
+		item.Changes = code.AmountOf(c, at.thread.ID)
+	case item.Commit != nil:
+		item.Changes = code.LandedAmount(c, at.thread.ID)
+	}
+	hasLanded := result.Status == merging.Merged || result.Status == merging.NothingToDo &&
 		(item.Changes != nil && item.Changes.Landed || at.thread.OwnedCode().State == thread.CodeRemoving)
-	if result.Status == merging.Merged {
-		if item.Commit != nil && item.Changes != nil && item.Changes.Uncommitted > 0 {
-			item.Changes = code.AmountOfCommit(c, at.thread, *item.Commit, item.Changes.Commits+1)
-		}
-		if hasLanded = true; !c.Replayed() {
-			item.Undo = "leslie undo " + string(c.Operation().Operation)
-		}
+	if result.Status == merging.Merged && !c.Replayed() {
+		item.Undo = "leslie undo " + string(c.Operation().Operation)
 	}
 	if hasLanded && !in.Keep && !in.DryRun {
 		follow(c, at.thread.ID, item)
@@ -326,7 +328,7 @@ func complete(c *app.Call, id thread.ThreadID, item *Item) (why string) {
 		return string(id) + " is " + string(t.Status) + ", with threads below it that are not completed"
 	}
 	done := c.Beside("done")
-	_, err := threads.Lifecycle(done, threads.LifecycleRequest{Thread: string(id), Action: thread.Done})
+	_, err := threads.Lifecycle(done, threads.LifecycleRequest{Thread: string(id), Action: thread.Done, Landed: true})
 	c.Include(done)
 	if err != nil {
 		return string(id) + " is not completed: " + err.Error()

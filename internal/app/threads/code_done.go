@@ -31,7 +31,7 @@ type leftBehind struct {
 // uncommitted looks at the code of a thread that is to be completed. What git cannot say
 // within code.OverlapTime is left out, and so is code in another repository. Errors: T904.
 func uncommitted(c *app.Call, in LifecycleRequest) (found leftBehind, err error) {
-	if in.Action != thread.Done {
+	if in.Action != thread.Done || in.Landed {
 		return found, nil
 	}
 	var t thread.Thread

@@ -22,6 +22,9 @@ type LifecycleRequest struct {
 	// worktree are not committed, and NoCommits if it does without a commit on its branch.
 	Uncommitted string
 	NoCommits   bool
+	// Landed: the thread's code has just landed, with nothing left uncommitted, so git is not asked
+	// about it again.
+	Landed bool
 }
 
 // LifecycleResult has the status of the thread and of its objective.
@@ -163,7 +166,7 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.Accepted, left le
 		code.TellOverlaps(c, ended)
 		if completed {
 			TellArtifactOverlaps(c, d.ThreadID)
-			if owner && !c.InBatch() {
+			if owner && !c.InBatch() && !in.Landed {
 				d.Changes = code.AmountOf(c, d.ThreadID)
 			}
 		}
