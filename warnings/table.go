@@ -89,6 +89,14 @@ var table = [...]Entry{
 		Hint:        "Read why (leslie status of the cancelled thread); do without it, or ask whoever leads the work",
 	},
 	{
+		Code: OtherHeld, Name: "OtherHeld", Kind: "other_held",
+		Title:       "Another thread is held",
+		Template:    "Thread '{threadId}' is not one that you hold; you hold {held}",
+		Context:     []string{"threadId", "held"},
+		Explanation: "The folder, or the line, names one thread, and the caller's claim is on another: one of the two may not be meant.",
+		Hint:        "Go on where you hold the claim, or claim this thread: leslie list --mine shows what you hold",
+	},
+	{
 		Code: TargetUnresolved, Name: "TargetUnresolved", Kind: "target_unresolved",
 		Title:       "Reference target corrupted",
 		Template:    "Reference target '{target}' could not be resolved. The reference was created but content cannot be accessed.",

@@ -28,6 +28,7 @@ const (
 	ArtifactOverlap     Code = "W110"
 	ClaimEnded          Code = "W112"
 	DependencyCancelled Code = "W115"
+	OtherHeld           Code = "W116"
 	TargetUnresolved    Code = "W202"
 	ReferenceStale      Code = "W203"
 	SkippedFiles        Code = "W204"

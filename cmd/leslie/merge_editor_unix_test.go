@@ -3,11 +3,14 @@
 package main
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // An editor that draws a screen refuses to work, or draws it wrongly, if one of its
@@ -69,4 +72,33 @@ func TestPersonsEditInTheirEditor(t *testing.T) {
 			assert.Error(t, s.waits())
 		})
 	}
+}
+
+// The message of a landing is edited as that of a commit: what there would be without one, in the
+// person's editor, on the terminal; an empty one ends it.
+func TestTheMessageOfALandingIsEdited(t *testing.T) {
+	t.Parallel()
+	b := newProject(t)
+	b.repository(t)
+	b.must(t, "spawn", "--code", "Say hello", "--id", "hello")
+	tree := b.Dir + ".worktrees/hello"
+	b.git(t, "-C", tree, "-c", "user.name=kim", "-c", "user.email=kim@example.org", "commit", "-q", "--allow-empty", "-m", "one")
+	require.NoError(t, os.WriteFile(filepath.Join(tree, "hello.txt"), []byte("hello\n"), 0o644))
+	b.git(t, "-C", tree, "add", "hello.txt")
+	b.git(t, "-C", tree, "-c", "user.name=kim", "-c", "user.email=kim@example.org", "commit", "-q", "-m", "two")
+
+	shown, status := typing(t, b, []string{noColours, "EDITOR=true"}, nil, "land", "hello", "--edit", "--message", " ")
+	assert.NotZero(t, status, shown)
+	emptied := script(t, b, "emptied", `: > "$1"`)
+	shown, status = typing(t, b, []string{noColours, "EDITOR=" + emptied}, nil, "land", "hello", "--edit")
+	assert.Equal(t, 2, status, shown)
+	assert.Contains(t, shown, "the message is empty, so nothing landed")
+
+	editor := script(t, b, "editor", `test -t 1 && sed 's/Say hello/Greet/' "$1" > "$1.new" && echo because >> "$1.new" && mv "$1.new" "$1"`)
+	shown, status = typing(t, b, []string{noColours, "EDITOR=" + editor}, nil, "land", "hello", "--edit")
+	assert.Zero(t, status, shown)
+	cmd := exec.Command("git", "-C", b.Dir, "log", "-1", "--format=%B", "main")
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	assert.Regexp(t, "^Greet\nbecause\n\nThread: hello\n", string(out))
 }

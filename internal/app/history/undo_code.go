@@ -26,6 +26,8 @@ type UndoneCode struct {
 	// How is reset, revert, or gone if the branch did not have the commit any more; landed
 	// for a redo; restored for a rollback, with the commit where the branch is now.
 	How string `json:"how"`
+	// Uncommitted: so is what was not committed when its worktree was removed.
+	Uncommitted bool `json:"uncommitted,omitempty"`
 	// MergeAgain is the line that brings the code again, if a redo would not.
 	MergeAgain string `json:"mergeAgain,omitempty"`
 	// Restored has the threads whose worktrees and branches, which went because the code had landed,

@@ -94,7 +94,7 @@ func (u *Undoing) bringBack(id thread.ThreadID) (*UndoResult, error) {
 	}
 	d.Code = &UndoneCode{Branch: t.Branch, How: CodeRestored}
 	if how := t.OwnedCode().Removed; how != nil {
-		d.Code.Commit = how.Tip
+		d.Code.Commit, d.Code.Uncommitted = how.Tip, how.Rescue != ""
 	}
 	if u.dryRun {
 		return &d, nil

@@ -201,15 +201,19 @@ func (in *codeInputs) message(m thread.Merge) (text string) {
 		return "Merge " + strings.Join(names, ", ") + " into " + string(m.Target) + "\n\n" + text + "\nLeslie-Merge: " + string(m.ID)
 	}
 	t := in.sources[0]
-	switch {
-	case m.Code.Message != "":
-		text = strings.TrimSpace(m.Code.Message)
-	case strings.TrimSpace(t.Intent) == t.Title:
-		text = t.Title
-	default:
-		text = t.Title + "\n\n" + strings.TrimSpace(t.Intent)
+	if text = strings.TrimSpace(m.Code.Message); text == "" {
+		text = Words(t.Thread)
 	}
 	return text + "\n\nThread: " + string(t.ID) + "\nLeslie-Merge: " + string(m.ID)
+}
+
+// Words are what the commit that lands a thread says of it without a message of its own: its title,
+// and its intent.
+func Words(t thread.Thread) string {
+	if intent := strings.TrimSpace(t.Intent); intent != t.Title {
+		return t.Title + "\n\n" + intent
+	}
+	return t.Title
 }
 
 // commit makes a commit of the merged tree on top of the target, and of the sources unless

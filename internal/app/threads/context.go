@@ -15,6 +15,8 @@ import (
 // ContextRequest asks for the context of a thread's agent.
 type ContextRequest struct {
 	Thread string // "": the thread that the caller speaks for
+	// Unnamed: nobody named Thread; it is that of the folder or of the environment.
+	Unnamed bool
 }
 
 // ContextResult has what a thread's agent needs to know, for a block in its prompt.
@@ -125,6 +127,9 @@ func Context(c *app.Call, in ContextRequest) (*ContextResult, error) {
 	var children []app.ComparedVersions
 	_, err := c.View(func(s *thread.State) error {
 		err := d.gather(c, s, id)
+		if err == nil && in.Unnamed {
+			warnOtherHeld(c, s, d.Thread)
+		}
 		if err == nil {
 			children = d.relate(c, s, d.Thread, policy)
 		}

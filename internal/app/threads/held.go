@@ -2,7 +2,9 @@ package threads
 
 import (
 	"leslie/internal/app"
+	"leslie/internal/fact"
 	"leslie/thread"
+	"leslie/warnings"
 )
 
 // This file says what a caller holds, for one that begins anew and no longer knows: its
@@ -67,4 +69,16 @@ func heldBy(c *app.Call, s *thread.State) []app.WaitingItem {
 		}
 	}
 	return items
+}
+
+// warnOtherHeld adds W116 for an agent that works on a thread which it does not hold, while it holds
+// others.
+func warnOtherHeld(c *app.Call, s *thread.State, t thread.Thread) {
+	stamp := c.Operation()
+	if held := t.Held(stamp.Time); stamp.As != thread.Agent || t.Status.Terminated() || held != nil && held.Holder == stamp.Actor {
+		return
+	}
+	if held := s.AlsoHeld(t.ID, stamp); len(held) > 0 {
+		c.Warn(warnings.OtherHeld.New(fact.Of("threadId", t.ID), fact.Of("held", app.Joined(held))))
+	}
 }

@@ -112,6 +112,9 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.Accepted, left le
 			if err := left.record(c, s, in, stamp); err != nil {
 				return nil, "", err
 			}
+			if t, _ := s.Threads.Peek(id); t.ID != "" {
+				warnOtherHeld(c, s, t)
+			}
 			if err := found.Record(s, id, stamp); err != nil {
 				return nil, "", err
 			}

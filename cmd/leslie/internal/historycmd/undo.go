@@ -33,7 +33,11 @@ func (d undoText) Text(p *page.Page) {
 		what := map[string]string{history.CodeReset: "goes back to before", history.CodeReverted: "reverts",
 			history.CodeGone: "no longer has", history.CodeLanded: "is again at",
 			history.CodeRestored: "has its files again, at"}[d.Code.How]
-		p.Line("  code: %s %s %s", d.Code.Branch, what, d.Code.Commit[:min(12, len(d.Code.Commit))])
+		commit := d.Code.Commit[:min(12, len(d.Code.Commit))]
+		if d.Code.Uncommitted {
+			commit += ", and what was not committed"
+		}
+		p.Line("  code: %s %s %s", d.Code.Branch, what, commit)
 		for _, id := range d.Code.Restored {
 			p.Line("  its worktree and its branch are back: %s", id)
 		}

@@ -1,12 +1,16 @@
 package mergecmd
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/page"
+	"leslie/codes"
 	"leslie/internal/app/landing"
 	"leslie/internal/app/merging"
+	"leslie/internal/fact"
 	"leslie/thread"
 )
 
@@ -123,6 +127,7 @@ func Land() *cli.Command {
 			cli.Toggle("squash", "make one ordinary commit of it"),
 			cli.Toggle("rebase", "put its own commits on top of the branch"),
 			cli.NewFlag("message", cli.AnyText("M"), "of the commit (default: title and intent)"),
+			cli.Toggle("edit", "edit the message first, as git commit does"),
 			cli.Toggle("keep", "leave thread, worktree and branch as they are"),
 			cli.NewFlag("uncommitted", cli.OneOf("refuse", merging.TakeUncommitted), "uncommitted files (default refuse)"),
 			unreadFlag(),
@@ -133,7 +138,42 @@ func Land() *cli.Command {
 	}
 }
 
-func runLand(c *cli.Call) (cli.Data, error) {
+// editedMessage has the person edit the message of the commit that lands a thread. Errors: T903
+// where nobody can be asked, for several threads, and for an empty message; those of
+// landing.MessageOf.
+func editedMessage(c *cli.Call, in landing.Request) (string, error) {
+	refuse := func(reason string) *codes.Error { return codes.InvalidArgument.New(fact.Of("reason", reason)) }
+	switch {
+	case len(in.Threads) != 1 || in.How == thread.LandedRebase:
+		return "", refuse("--edit is for the one message of one thread").WithNext("leslie help land")
+	case !c.CanPrompt():
+		return "", refuse("--edit needs a person at a terminal; --message says it in the line").WithNext("leslie help land")
+	}
+	text := in.Message
+	if text == "" {
+		words, err := cli.UseCase(c, landing.MessageOf, in.Threads[0])
+		if err != nil {
+			return "", err
+		}
+		text = *words
+	}
+	path, err := textFile("COMMIT_EDITMSG", []byte(text+"\n"))
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(filepath.Dir(path))
+	typed, err := inEditor(c, path)
+	message := strings.TrimSpace(string(typed))
+	switch {
+	case err != nil:
+		return "", refuse("the editor did not finish, so nothing landed: " + err.Error()).WithNext("leslie diff " + in.Threads[0] + " --code")
+	case message == "":
+		return "", refuse("the message is empty, so nothing landed").WithNext("leslie diff " + in.Threads[0] + " --code")
+	}
+	return message, nil
+}
+
+func runLand(c *cli.Call) (_ cli.Data, err error) {
 	in := landing.Request{
 		Threads: c.Flags.Args().Slice(), Ready: c.On("ready"), Onto: c.Text("onto"),
 		Message: c.Text("message"), Keep: c.On("keep"), DryRun: c.On("dry-run"), Uncommitted: c.Text("uncommitted"),
@@ -152,6 +192,11 @@ func runLand(c *cli.Call) (cli.Data, error) {
 		in.Threads = []string{c.TargetThread()}
 	}
 	c.CheckRequest(in.Faults, map[string]string{"Threads": "ID", "Strategy": "--conflict-strategy", "Timeout": "--agent-timeout"})
+	if c.On("edit") && len(c.Faults) == 0 {
+		if in.Message, err = editedMessage(c, in); err != nil {
+			return nil, err
+		}
+	}
 	result, err := cli.UseCase(c, landing.Land, in)
 	if result == nil {
 		return nil, err

@@ -2,11 +2,14 @@ package mergecmd
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
+	"leslie/cmd/leslie/internal/cli"
 	"leslie/internal/external"
 	"leslie/merge"
 )
@@ -27,34 +30,21 @@ func (p *mergePrompt) edit(d merge.Conflict) ([]byte, error) {
 	if d.Result != nil && d.Result.Take == merge.TakeText {
 		given = []byte(d.Result.Text)
 	}
-	editor := p.c.Env.Getenv("VISUAL")
-	if editor == "" {
-		editor = p.c.Env.Getenv("EDITOR")
-	}
-	if editor == "" {
-		editor = "vi"
-	}
-	argv, err := external.Split(editor)
+	path, err := textFile(filepath.Base(d.Path), given)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "leslie-edit-")
-	if err != nil {
-		return nil, err
-	}
-	keep := false
+	dir, keep := filepath.Dir(path), false
 	defer func() {
 		if !keep {
 			_ = os.RemoveAll(dir)
 		}
 	}()
-	path := filepath.Join(dir, filepath.Base(d.Path))
-	if err := os.WriteFile(path, given, 0o600); err != nil {
-		return nil, err
+	typed, err := inEditor(p.c, path)
+	unread := error(nil)
+	if typed == nil {
+		unread = fs.ErrNotExist
 	}
-	err = p.c.RunEditor(argv[0], append(argv[1:], path)...)
-	typed, unread := os.ReadFile(path)
-	err = errors.Join(err, unread)
 	changed := unread == nil && !bytes.Equal(typed, given)
 	switch {
 	case err == nil && !changed:
@@ -71,4 +61,33 @@ func (p *mergePrompt) edit(d merge.Conflict) ([]byte, error) {
 		keep, err = true, fmt.Errorf("%w; what was typed is kept in %s", err, dir)
 	}
 	return nil, err
+}
+
+// textFile writes a text into a folder of its own, which the caller removes.
+func textFile(name string, text []byte) (path string, err error) {
+	dir, err := os.MkdirTemp("", "leslie-edit-")
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, name)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
+	}
+	return path, nil
+}
+
+// inEditor has the person edit a file, and returns what it has then, also if the editor failed; nil
+// for a file that cannot be read.
+func inEditor(c *cli.Call, path string) (typed []byte, err error) {
+	editor := cmp.Or(c.Env.Getenv("VISUAL"), c.Env.Getenv("EDITOR"), "vi")
+	argv, err := external.Split(editor)
+	if err != nil {
+		return nil, err
+	}
+	err = c.RunEditor(argv[0], append(argv[1:], path)...)
+	typed, unread := os.ReadFile(path)
+	if unread == nil && typed == nil {
+		typed = []byte{}
+	}
+	return typed, errors.Join(err, unread)
 }

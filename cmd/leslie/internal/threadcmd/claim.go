@@ -74,8 +74,8 @@ func Claim() *cli.Command {
 		Hint: cli.Hint{When: cli.Starting, Line: "claim --next --wait 90s"},
 		Detail: "A claim keeps others from claiming the thread and other agents from changing it (T108). It ends " +
 			"when its time is up, when you release it, or when the thread ends. Your own writes to the thread " +
-			"extend it. --next picks the first thread of leslie list --ready; an agent gets only threads for " +
-			"agents. If no thread is ready, threadId is null. --wait waits for one, also if there is no thread yet; " +
+			"extend it. --next picks the first thread of leslie list --ready, in the worktree of an active " +
+			"thread that one; an agent gets only threads for agents. If no thread is ready, threadId is null. --wait waits for one, also if there is no thread yet; " +
 			"without one, reason then says timeout (repeat the call), or at once objective_completed: every " +
 			"objective is completed, so stop. Without --wait, reason may also be nothing_active: no thread is " +
 			"active now. --take-over claims a thread in place of a holder that is gone (leslie status says when it " +

@@ -82,7 +82,7 @@ func runContext(c *cli.Call) (cli.Data, error) {
 	if held := heldInstead(c); held != nil {
 		return heldData{heldLines(held.Held), held}, nil
 	}
-	d, err := cli.UseCase(c, threads.Context, threads.ContextRequest{Thread: c.TargetThread()})
+	d, err := cli.UseCase(c, threads.Context, threads.ContextRequest{Thread: c.TargetThread(), Unnamed: c.Operand(0) == ""})
 	if err != nil {
 		return nil, err
 	}
