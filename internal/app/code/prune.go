@@ -2,6 +2,7 @@ package code
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"path"
 	"path/filepath"
@@ -46,8 +47,9 @@ type PrunedRef struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Ref      string          `json:"ref"`
 	Commit   git.Commit      `json:"commit"`
-	// Branch has all of it; "" if it was kept for long enough.
+	// Branch has all of it; "" if none has.
 	Branch string `json:"branch,omitempty"`
+	Reason string `json:"reason"`
 }
 
 // KeptRef is a ref that keeps what a removed worktree had, and which no branch has.
@@ -137,15 +139,15 @@ func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo, all bool) error {
 			return err
 		}
 		how := t.OwnedCode().Removed
-		if how == nil || how.Ref != ref || at != git.Commit(cmp.Or(how.Rescue, how.Tip)) {
-			continue
-		}
+		named := how != nil && how.Ref == ref && at == git.Commit(cmp.Or(how.Rescue, how.Tip))
 		with, err := repo.BranchWith(c.Context(), at)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if until := how.At.Add(set.Keep); with == "" && !all && c.Now().Before(until) {
-			d.Kept = append(d.Kept, KeptRef{t.ID, ref, until})
+		case with == "" && !named: // a person decides: see doctor
+			continue
+		case with == "" && !all && c.Now().Before(how.At.Add(set.Keep)):
+			d.Kept = append(d.Kept, KeptRef{t.ID, ref, how.At.Add(set.Keep)})
 			continue
 		}
 		if !d.DryRun {
@@ -154,7 +156,14 @@ func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo, all bool) error {
 			}
 			d.Changed = true
 		}
-		d.Refs = append(d.Refs, PrunedRef{t.ID, ref, at, with})
+		why := with + " has all of it"
+		switch {
+		case with == "" && c.Now().Before(how.At.Add(set.Keep)):
+			why = "deleted before its time"
+		case with == "":
+			why = "kept for longer than code.keep"
+		}
+		d.Refs = append(d.Refs, PrunedRef{t.ID, ref, at, with, why})
 	}
 	return nil
 }
@@ -175,12 +184,15 @@ func prune(c *app.Call, t thread.Thread) (reason string, err error) {
 // does; nil if it is removed already. Where it stays, why says the reason and nothing is changed. Errors: T801, T904, those of reading.
 func RemoveLanded(c *app.Call, id thread.ThreadID) (removed *RemoveResult, why string, err error) {
 	t, err := OwnCode(c, string(id))
-	if err != nil || t.OwnedCode().State == thread.CodeRemoved {
+	if err != nil {
 		return nil, "", err
 	}
 	repo, err := OpenRepo(c)
 	if err != nil {
 		return nil, "", err
+	}
+	if t.OwnedCode().State == thread.CodeRemoved {
+		return nil, "", dropLeft(c, repo, t)
 	}
 	checked := t.OwnedCode().State != thread.CodeRemoving
 	if checked { // else what a killed call has begun is finished
@@ -197,6 +209,27 @@ func RemoveLanded(c *app.Call, id thread.ThreadID) (removed *RemoveResult, why s
 		return nil, e.Error(), nil
 	}
 	return removed, "", err
+}
+
+// dropLeft deletes the refs of a removal whose process was killed when it had ended: no record names
+// them, and a branch has their commits.
+func dropLeft(c *app.Call, repo *git.Repo, t thread.Thread) error {
+	refs, err := repo.Rescues(c.Context())
+	if err != nil {
+		return err
+	}
+	for ref, at := range refs {
+		if how := t.OwnedCode().Removed; path.Base(path.Dir(ref)) != string(t.ID) || how != nil && how.Ref == ref {
+			continue
+		}
+		if with, err := repo.BranchWith(c.Context(), at); err != nil || with == "" {
+			continue
+		}
+		if err := repo.UpdateRef(c.Context(), ref, "", at, "leslie: nothing to keep"); err != nil && !errors.Is(err, git.ErrMoved) {
+			return err
+		}
+	}
+	return nil
 }
 
 // whyLeft says why a worktree is not pruned, "" if it may be.

@@ -193,14 +193,11 @@ func leftRescues(c *app.Call, repo *git.Repo, owners []thread.Thread) (out []cod
 		if !known {
 			continue // a thread of another time, or another store: a person decides
 		}
-		tip, err := repo.Branch(c.Context(), t.Branch)
-		if err != nil || tip == "" {
-			continue
-		}
-		kept, err := repo.Contains(c.Context(), tip, refs[ref])
+		with, err := repo.BranchWith(c.Context(), refs[ref])
+		kept := with != ""
 		p := codeProblem{Finding: Finding{Code: string(codes.NoCode), Path: ref, Message: "the ref keeps work of thread '" + string(t.ID) + "' that no record names; leslie deletes none that is not in a branch", Info: true}}
 		if err == nil && kept {
-			p.Message = "the ref keeps only what the branch '" + t.Branch + "' has"
+			p.Message = "the ref keeps only what the branch '" + with + "' has"
 			p.Repairable = true
 			p.repair = func() error {
 				err := repo.UpdateRef(c.Context(), ref, "", refs[ref], "leslie: nothing to keep")

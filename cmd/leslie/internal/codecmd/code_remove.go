@@ -124,14 +124,10 @@ func (d codePruneText) Text(p *page.Page) {
 		p.Line("left %s  %s", l.ThreadID, l.Reason)
 	}
 	for _, r := range d.Refs {
-		why := "it was kept long enough"
-		if r.Branch != "" {
-			why = r.Branch + " has all of it"
-		}
-		p.Line("%s %s  %s", verb, r.Ref, why)
+		p.Line("%s %s  %s", verb, r.Ref, r.Reason)
 	}
 	for _, r := range d.Kept {
-		p.Line("left %s until %s  no branch has what %s had (--refs deletes it now)", r.Ref, r.Until.Format(time.DateOnly), r.ThreadID)
+		p.Line("left %s until %s  no branch has these commits of %s (--refs deletes it now)", r.Ref, r.Until.Format(time.DateOnly), r.ThreadID)
 	}
 	if len(d.Removed)+len(d.Left)+len(d.Refs)+len(d.Kept) == 0 {
 		p.Line("no thread has a worktree")
