@@ -45,13 +45,13 @@ func RemovedIn(op Operation) (id ThreadID, began bool) {
 		if op.Steps() || Absent(c.Before) || Absent(c.After) || !strings.HasPrefix(c.Record, TableThreads+"/") {
 			continue
 		}
-		was, is := valueOf[Thread](c.Before).OwnedCode(), valueOf[Thread](c.After).OwnedCode()
-		switch {
+		after := valueOf[Thread](c.After)
+		switch was, is := valueOf[Thread](c.Before).OwnedCode(), after.OwnedCode(); {
 		case was == nil || is == nil || is.Removed == nil:
 		case is.State == CodeRemoving && was.State != CodeRemoving:
-			return valueOf[Thread](c.After).ID, true
+			return after.ID, true
 		case is.State == CodeRemoved && (was.Removed == nil || was.State != CodeRemoved || was.Removed.Tip != is.Removed.Tip || was.Removed.Ref != is.Removed.Ref):
-			return valueOf[Thread](c.After).ID, false
+			return after.ID, false
 		}
 	}
 	return "", false

@@ -27,9 +27,10 @@ func (t *Thread) givenUp(how, to, reason string, stamp Stamp) {
 	t.Handed = []Handover{{From: t.Claim.Holder, To: to, How: how, Reason: reason, By: Attribution{At: stamp.Time, As: stamp.As, Actor: stamp.Actor}}}
 }
 
-// HandedTo returns how the thread came to an actor who had not had it before; nil if it did not.
-func (t Thread) HandedTo(actor string) *Handover {
-	if len(t.Handed) == 0 || t.Handed[0].From == actor {
+// HandedOver returns how the thread came to its holder, or lost its last one; nil if whoever holds
+// it now had it before, too.
+func (t Thread) HandedOver(now time.Time) *Handover {
+	if len(t.Handed) == 0 || t.heldBy(t.Handed[0].From, now) {
 		return nil
 	}
 	return &t.Handed[0]

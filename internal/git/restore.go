@@ -173,6 +173,9 @@ func (r *Repo) FreeRescue(ctx context.Context, name string) (string, error) {
 	}
 }
 
+// RescueOf returns the name below which FreeRescue found a ref.
+func RescueOf(ref string) string { return path.Base(path.Dir(ref)) }
+
 // Rescues returns all refs that keep removed worktrees, with their commits.
 func (r *Repo) Rescues(ctx context.Context) (map[string]Commit, error) {
 	out, err := r.at(ctx, command{args: []string{"for-each-ref", "--format=%(refname) %(objectname)", "--", rescues}})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"maps"
-	"path"
 	"path/filepath"
 	"slices"
 	"time"
@@ -131,7 +130,7 @@ func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo, all bool) error {
 	}
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
 		at := refs[ref]
-		t, err := OwnCode(c, path.Base(path.Dir(ref)), thread.CodeRemoved)
+		t, err := OwnCode(c, git.RescueOf(ref), thread.CodeRemoved)
 		switch {
 		case codes.Has(err, codes.ThreadNotFound) || codes.Has(err, codes.AmbiguousID) || codes.Has(err, codes.NoCode):
 			continue
@@ -140,14 +139,19 @@ func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo, all bool) error {
 		}
 		how := t.OwnedCode().Removed
 		named := how != nil && how.Ref == ref && at == git.Commit(cmp.Or(how.Rescue, how.Tip))
+		var until time.Time
+		if named {
+			until = how.At.Add(set.Keep)
+		}
+		early := c.Now().Before(until)
 		with, err := repo.BranchWith(c.Context(), at)
 		switch {
 		case err != nil:
 			return err
 		case with == "" && !named: // a person decides: see doctor
 			continue
-		case with == "" && !all && c.Now().Before(how.At.Add(set.Keep)):
-			d.Kept = append(d.Kept, KeptRef{t.ID, ref, how.At.Add(set.Keep)})
+		case with == "" && !all && early:
+			d.Kept = append(d.Kept, KeptRef{t.ID, ref, until})
 			continue
 		}
 		if !d.DryRun {
@@ -158,7 +162,7 @@ func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo, all bool) error {
 		}
 		why := with + " has all of it"
 		switch {
-		case with == "" && c.Now().Before(how.At.Add(set.Keep)):
+		case with == "" && early:
 			why = "deleted before its time"
 		case with == "":
 			why = "kept for longer than code.keep"
@@ -219,7 +223,7 @@ func dropLeft(c *app.Call, repo *git.Repo, t thread.Thread) error {
 		return err
 	}
 	for ref, at := range refs {
-		if how := t.OwnedCode().Removed; path.Base(path.Dir(ref)) != string(t.ID) || how != nil && how.Ref == ref {
+		if how := t.OwnedCode().Removed; git.RescueOf(ref) != string(t.ID) || how != nil && how.Ref == ref {
 			continue
 		}
 		if with, err := repo.BranchWith(c.Context(), at); err != nil || with == "" {

@@ -148,9 +148,12 @@ func kept(ctx context.Context, repo *git.Repo, t thread.Thread) error {
 		if commit == "" {
 			continue
 		}
-		if at, err := repo.Resolve(ctx, commit); err != nil || at == "" {
-			return cmp.Or(err, error(thread.NoCode(t.ID, "git no longer has what its worktree had: it was kept for code.keep, and deleted since").
-				WithHint("What it landed is where it landed: leslie diff "+string(t.ID)+" --code")))
+		switch at, err := repo.Resolve(ctx, commit); {
+		case err != nil:
+			return err
+		case at == "":
+			return thread.NoCode(t.ID, "git no longer has what its worktree had: it was kept for code.keep, and deleted since").
+				WithHint("What it landed is where it landed: leslie diff " + string(t.ID) + " --code")
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package doctor
 import (
 	"errors"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -189,7 +188,7 @@ func leftRescues(c *app.Call, repo *git.Repo, owners []thread.Thread) (out []cod
 		}
 	}
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
-		t, known := named[filepath.Base(filepath.Dir(filepath.FromSlash(ref)))]
+		t, known := named[git.RescueOf(ref)]
 		if !known {
 			continue // a thread of another time, or another store: a person decides
 		}

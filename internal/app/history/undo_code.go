@@ -43,18 +43,16 @@ type UndoneCode struct {
 func (u *Undoing) restoreSources(repo *git.Repo) {
 	d := u.result.Code
 	for _, id := range d.gone {
-		var removal thread.Operation
-		found, ok, err := u.c.Store().FindOperation(u.c.Context(), func(op thread.Operation) bool {
+		removal, ok, err := u.c.Store().FindOperation(u.c.Context(), func(op thread.Operation) bool {
 			of, began := thread.RemovedIn(op)
 			return of == id && !began
 		}, string(id))
-		if err == nil && ok && u.c.Request().Expect == nil {
-			removal = found
+		if ok = ok && err == nil && u.c.Request().Expect == nil; ok {
 			call := u.c.Beside("undo")
 			_, err = code.Restore(call, code.RestoreRequest{Thread: string(id), Undoes: &removal})
 			u.c.Include(call)
 		}
-		if err != nil || removal.ID == "" {
+		if !ok || err != nil {
 			d.Restore = append(d.Restore, "leslie code restore "+string(id))
 			continue
 		}

@@ -68,14 +68,14 @@ func (in Request) Faults(name app.Names) []app.Fault {
 }
 
 // MessageOf returns the message of the commit that lands a thread, as it is without one of the
-// caller's. Errors: T101, T105, T802, T903, those of place.
+// caller's. Errors: T101, T105, T802, those of reading.
 func MessageOf(c *app.Call, id string) (*string, error) {
 	c.ReadOnly()
-	at, err := place(c, id, "")
+	t, err := code.OwnCode(c, id)
 	if err != nil {
 		return nil, err
 	}
-	return new(merging.Words(at.thread)), nil
+	return new(merging.Words(t)), nil
 }
 
 // Result has what became of each thread, in the order in which they landed.

@@ -133,8 +133,11 @@ func standsIn(c *app.Call) (id thread.ThreadID, err error) {
 	}
 	_, err = c.View(func(s *thread.State) error {
 		t, _ := s.Threads.Peek(string(id))
-		held := t.Held(c.Now())
-		if t.Status != thread.Active || t.PersonsCheckout() || held != nil && held.Holder == c.Caller().Actor || claimable(c.Caller().As) == thread.ByAgent && t.Executor != thread.ByAgent {
+		held, by := t.Held(c.Now()), claimable(c.Caller().As)
+		switch {
+		case t.Status != thread.Active, t.PersonsCheckout(), by != "" && by != t.Executor:
+			id = ""
+		case held != nil && held.Holder == c.Caller().Actor:
 			id = ""
 		}
 		return nil

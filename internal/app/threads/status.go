@@ -142,11 +142,7 @@ func ThreadStatus(c *app.Call, in ThreadStatusRequest) (*ThreadStatusResult, err
 		}
 		d.Injections, d.Checkpoints = app.InjectionsOf(t), app.CheckpointsOf(t, false)
 		d.Former = t.AtWork(now)
-		if held := t.Held(now); held != nil {
-			d.Handed = t.HandedTo(held.Holder)
-		} else {
-			d.Handed = t.HandedTo("")
-		}
+		d.Handed = t.HandedOver(now)
 		d.Claim, d.Mistakes, d.Wakeable = app.CurrentClaim(c, t), t.Mistakes, s.Resumable(t)
 		if run := t.LastRun(); run != nil {
 			r := app.RunOf(*run)

@@ -365,19 +365,6 @@ func (b *contextBlock) comments() string {
 	return out.String()
 }
 
-// handed says how the thread came to its holder from another, nil if it did not, or the end of that
-// claim is told anyway.
-func (b *contextBlock) handed() *thread.Handover {
-	holder := ""
-	if held := b.Thread.Held(b.At); held != nil {
-		holder = held.Holder
-	}
-	if b.Thread.AtWork(b.At) != nil {
-		return nil
-	}
-	return b.Thread.HandedTo(holder)
-}
-
 // standing renders who has claimed the thread, what it waits for and what it may do.
 func (b *contextBlock) standing() string {
 	var out strings.Builder
@@ -387,7 +374,7 @@ func (b *contextBlock) standing() string {
 	if was := b.Thread.AtWork(b.At); was != nil && b.Thread.Ended == nil {
 		out.WriteString(saying("claim ended", was.Said()))
 	}
-	if h := b.handed(); h != nil {
+	if h := b.Thread.HandedOver(b.At); h != nil && b.Thread.AtWork(b.At) == nil { // else it is told above
 		out.WriteString(saying("before you", h.Said()))
 	}
 	if back := b.Thread.Back(); back != nil {
