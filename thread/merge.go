@@ -129,6 +129,14 @@ func (s *State) MergesOf(id ThreadID) []Merge {
 	return out
 }
 
+// PendingLanding returns the pending landing of a thread on a branch of no thread.
+func (s *State) PendingLanding(id ThreadID) (m Merge, ok bool) {
+	for _, m := range s.Merges.where(`"onto":`, func(m Merge) bool { return m.Target == id && m.Onto != "" }) {
+		return m, true
+	}
+	return Merge{}, false
+}
+
 // NoPendingMerge returns T305 if the target has a pending merge, otherwise nil. A queued
 // merge counts only while its code lands.
 func (s *State) NoPendingMerge(target ThreadID) error {

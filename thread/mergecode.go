@@ -93,6 +93,12 @@ func (s *State) LandsIn(t Thread) string {
 	return s.landsAfter(t.BegunFrom())
 }
 
+// UsualBranch is LandsIn by a thread's id.
+func (s *State) UsualBranch(id ThreadID) string {
+	t, _ := s.Threads.Peek(string(id))
+	return s.LandsIn(t)
+}
+
 // landsAfter is a branch, or, if it is of code that was removed, where that lands.
 func (s *State) landsAfter(branch string) string { return landsAfter(branch, s.owners()) }
 

@@ -132,5 +132,5 @@ func TestNobodyTypesTheProtocol(t *testing.T) {
 	b.StdinTTY = true
 	assert.Equal(t, 2, b.leslie("mcp"))
 	assert.Empty(t, b.out.String())
-	assert.Contains(t, b.err.String(), "next: leslie help mcp")
+	assert.Contains(t, b.err.String(), "next: leslie help topics mcp")
 }

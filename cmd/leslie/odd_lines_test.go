@@ -87,6 +87,22 @@ func TestAnOperandThatIsEmptyIsTheOnlyFault(t *testing.T) {
 	}
 }
 
+func TestAFlagIsKnownByAPartOfItsNameAndByItsValue(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"land a --strategy interactive": `there is no flag "--strategy" (did you mean --conflict-strategy?)`,
+		"status --json":                 `there is no flag "--json" (did you mean --format json?)`,
+		"land a --agent-first":          `there is no flag "--agent-first" (did you mean --conflict-strategy agent-first?)`,
+		"land a --request":              `there is no flag "--request" (did you mean --request-id?)`,
+		"run a --max":                   `there is no flag "--max"`, // several
+	}
+	for line, want := range tests {
+		b := newProject(t)
+		require.Equal(t, 2, b.leslie(append(strings.Fields(line), "--format", "yaml")...), line)
+		assert.Contains(t, b.out.String(), want, line)
+	}
+}
+
 func TestALongValueIsNotRepeatedWhole(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)

@@ -275,7 +275,7 @@ func TestTheSkillsNameTopicsThatExist(t *testing.T) {
 	for _, s := range skillTexts() {
 		_, rest, ok := strings.Cut(s.text, "`leslie help ")
 		require.True(t, ok, "%s names no topic", s.name)
-		topic, _, _ := strings.Cut(rest, "`")
+		topic, _, _ := strings.Cut(strings.TrimPrefix(rest, "topics "), "`")
 		assert.True(t, topics[topic], "%s names the topic %q", s.name, topic)
 		assert.LessOrEqual(t, len(s.about), 1024, "%s: agents cut a longer description", s.name)
 		assert.NotContains(t, s.about, ": ", "%s: the description would be no plain text in YAML", s.name)

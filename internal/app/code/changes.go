@@ -40,12 +40,17 @@ type Part struct {
 	From string  `json:"from"`
 	To   *string `json:"to"`
 	Into string  `json:"into,omitempty"`
-	// Commits is how many commits a committed part has that the target lacks.
-	Commits int    `json:"commits,omitempty"`
-	Files   []File `json:"files"`
-	Added   int    `json:"added"` // lines
-	Removed int    `json:"removed"`
+	// Commits is how many commits a committed part has that the target lacks. Subjects are those of
+	// the newest, of a landed part of what landed; at most maxSubjects, merges left out.
+	Commits  int      `json:"commits,omitempty"`
+	Subjects []string `json:"subjects,omitempty"`
+	Files    []File   `json:"files"`
+	Added    int      `json:"added"` // lines
+	Removed  int      `json:"removed"`
 }
+
+// maxSubjects is how many subjects a part has.
+const maxSubjects = 10
 
 // FileChange says how a file of the code differs.
 type FileChange string
@@ -180,8 +185,12 @@ func (l changesLook) landed(target git.Commit) error {
 			continue
 		}
 		found = true
+		var subjects []string
+		if landing.Tip != "" && landing.From != "" { // the tip of a squash may be gone
+			subjects, _ = l.repo.Subjects(l.ctx, landing.Tip, landing.From, maxSubjects)
+		}
 		from := cmp.Or(git.Commit(landing.From), commit+"^1") // as earlier versions recorded it
-		if err := l.add(Part{Kind: LandedPart, Into: cmp.Or(string(landing.Into), landing.Onto)}, from, commit); err != nil {
+		if err := l.add(Part{Kind: LandedPart, Into: cmp.Or(string(landing.Into), landing.Onto), Subjects: subjects}, from, commit); err != nil {
 			return err
 		}
 	}
@@ -214,6 +223,11 @@ func (l changesLook) committed(target git.Commit) (err error) {
 		if part.Commits, _, err = l.repo.Count(l.ctx, head, target); err != nil {
 			return err
 		}
+		if part.Commits > 0 {
+			if part.Subjects, err = l.repo.Subjects(l.ctx, string(head), string(target), maxSubjects); err != nil {
+				return err
+			}
+		}
 	}
 	base, err := baseOf(l.ctx, l.repo, l.owner, head, target)
 	if err != nil {
@@ -244,9 +258,6 @@ func (l changesLook) uncommitted(git.Commit) error {
 		return nil
 	}
 	w := l.repo.Worktree(l.found.Worktree, code.Admin)
-	if status, err := w.Status(l.ctx); err != nil || status.Clean() {
-		return err
-	}
 	files, err := w.Uncommitted(l.ctx, l.patches)
 	if err != nil {
 		return err
@@ -296,7 +307,7 @@ func AmountOf(c *app.Call, id thread.ThreadID) *app.CodeAmount { return AmountsO
 // SubjectsOf returns the subjects of the newest commits that a thread's branch has beyond its
 // target; nil if git cannot say it.
 func SubjectsOf(c *app.Call, t thread.Thread) []string {
-	const few = 5
+	const few = 5 // for a prompt
 	repo, err := RepoOf(c, t)
 	if err != nil {
 		return nil

@@ -56,6 +56,7 @@ type KeptRef struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Ref      string          `json:"ref"`
 	Until    time.Time       `json:"until"`
+	Squashed bool            `json:"squashed,omitempty"` // they landed as one commit
 }
 
 // LeftCode is the code of a thread whose worktree stays, and why.
@@ -151,7 +152,8 @@ func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo, all bool) error {
 		case with == "" && !named: // a person decides: see doctor
 			continue
 		case with == "" && !all && early:
-			d.Kept = append(d.Kept, KeptRef{t.ID, ref, until})
+			squashed := named && how.Rescue == "" && slices.ContainsFunc(t.OwnedCode().Landed, func(l thread.CodeLanded) bool { return l.Tip == how.Tip && l.How == thread.LandedSquash })
+			d.Kept = append(d.Kept, KeptRef{t.ID, ref, until, squashed})
 			continue
 		}
 		if !d.DryRun {

@@ -257,9 +257,15 @@ func (m *codeRemoval) finish(kept git.Rescued) (*RemoveResult, error) {
 		branchKept = !gone
 	}
 	if kept.Commit == "" {
-		if branchKept {
-			how.Ref = ""
-		} else if with, err := m.repo.BranchWith(ctx, kept.Head); err == nil && with != "" {
+		has := branchKept
+		if !has {
+			with, err := m.repo.BranchWith(ctx, kept.Head)
+			if err != nil {
+				return nil, m.halfDone(err)
+			}
+			has = with != ""
+		}
+		if has {
 			how.Ref = ""
 		}
 	}

@@ -128,7 +128,7 @@ func newUserConfig(agents map[string]app.AgentConfig) ([]byte, error) {
 // the lines that you need. leslie help configuration explains the keys, leslie config
 // show shows what is in effect.
 {
-  // How agents are run: leslie help agents.
+  // How agents are run: leslie help topics agents.
   "run": {
     // The agent that runs when none is named.
     // "agent": "claude",
@@ -176,7 +176,7 @@ func configTemplate() []string {
     // "parallel": 2,
     // How long an agent may be silent until its session is open.
     // "startTimeout": "1m",
-    // Agents also get leslie's tools, by the Model Context Protocol: leslie help mcp.
+    // Agents also get leslie's tools, by the Model Context Protocol: leslie help topics mcp.
     // "mcp": true,
     // A run ends, in the middle of a turn too, when it has used so much.
     // "maxTokens": 2000000,
@@ -195,7 +195,7 @@ func configTemplate() []string {
   // Commands that resolve conflicts of merges, and check them.
   // "merge": {"agent": "my-resolver", "validate": "make test"},
 
-  // Worktrees of threads that own code: leslie help code.
+  // Worktrees of threads that own code: leslie help topics code.
   // "code": {
   //   "dir": "../worktrees",
   //   "branch": "leslie/{id}",

@@ -34,6 +34,8 @@ type UndoneCode struct {
 	// are back; Restore the lines that bring back others which were removed since.
 	Restored []thread.ThreadID `json:"restored,omitempty"`
 	Restore  []string          `json:"restore,omitempty"`
+	// Ended has the threads whose code it was and that stay completed.
+	Ended []thread.ThreadID `json:"ended,omitempty"`
 
 	gone []thread.ThreadID // because the code had landed
 }
@@ -237,9 +239,12 @@ type keptRef struct {
 func (u *Undoing) removedSince(l thread.CodeLanding) error {
 	_, err := u.c.View(func(s *thread.State) error {
 		d := u.result.Code
-		d.gone, d.Restore = nil, nil
+		d.gone, d.Restore, d.Ended = nil, nil, nil
 		for _, source := range l.Sources {
 			t, _ := s.Threads.Peek(string(source.ThreadID))
+			if t.Status == thread.Completed {
+				d.Ended = append(d.Ended, t.ID)
+			}
 			switch owned := t.OwnedCode(); {
 			case owned == nil || owned.State != thread.CodeRemoved:
 			case owned.Removed != nil && owned.Removed.Landed:

@@ -133,10 +133,6 @@ func Land(c *app.Call, in Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.How = cmp.Or(in.How, conf.Land, thread.LandedMerge)
-	if err := app.Refused(in.Faults(nil)); err != nil { // of a message, with what is configured
-		return nil, err
-	}
 	d := &Result{DryRun: in.DryRun, Items: []*Item{}}
 	c.Keep()
 	ids := in.Threads
@@ -148,6 +144,12 @@ func Land(c *app.Call, in Request) (*Result, error) {
 	var all []landsAt
 	for _, id := range ids { // before anything lands
 		at, err := place(c, id, in.Onto)
+		if err == nil {
+			at.how = cmp.Or(in.How, at.how, conf.Land, thread.LandedMerge)
+			one := in
+			one.How = at.how
+			err = app.Refused(one.Faults(nil)) // of a message, with what is configured
+		}
 		if err == nil && at.owner != "" && in.Message != "" {
 			err = codes.InvalidArgument.New(fact.Of("reason", "'"+string(at.owner)+"' has the branch "+at.branch+", and a merge into a thread has a message of its own"),
 				fact.Of("threadId", at.thread.ID)).WithHint("Land it without a message")
@@ -160,6 +162,7 @@ func Land(c *app.Call, in Request) (*Result, error) {
 	var first error
 	for _, at := range all {
 		one := c.Next(requestOf(c, len(ids) == 1))
+		in.How = at.how
 		item, err := land(one, at, in)
 		c.Include(one)
 		if len(ids) == 1 {
@@ -232,6 +235,7 @@ type landsAt struct {
 	thread thread.Thread
 	branch string
 	owner  thread.ThreadID // has the branch; "" for none
+	how    string          // of the landing that is pending; "" for none
 }
 
 // place finds where the code of a thread lands. Errors: T101, T105, T107, T802, T903.
@@ -246,6 +250,9 @@ func place(c *app.Call, id, onto string) (at landsAt, err error) {
 			return codes.InvalidArgument.New(fact.Of("reason", "'"+at.branch+"' is the branch of '"+string(at.thread.ID)+"' itself"), fact.Of("threadId", at.thread.ID))
 		case onto == "":
 			at.branch = s.LandsIn(at.thread)
+			if pending, ok := s.PendingLanding(at.thread.ID); ok {
+				at.branch, at.how = pending.Onto, pending.Code.How()
+			}
 		}
 		if at.branch == "" {
 			return thread.NoCode(at.thread.ID, "it did not begin at a branch").

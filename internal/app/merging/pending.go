@@ -95,6 +95,9 @@ type followed struct {
 	executable bool
 }
 
+// edited is the reason of a decision that somebody took in a work file.
+const edited = "edited"
+
 // workFiles has the work files of a pending merge as they are now.
 type workFiles struct {
 	*Session
@@ -192,12 +195,12 @@ func (w *workFiles) answers(whole bool) (out []Answer) {
 		}
 		edits := f.rendering.Edits(f.now)
 		if edits.Whole != nil && whole {
-			out = append(out, w.by(path, merge.TakeText, "edited", edits.Whole))
+			out = append(out, w.by(path, merge.TakeText, edited, edits.Whole))
 			continue
 		}
 		for _, c := range w.plan.Conflicts {
 			if text, ok := edits.Parts[c.ID]; ok && c.Path == path {
-				out = append(out, w.by(c.ID, merge.TakeText, "edited", text))
+				out = append(out, w.by(c.ID, merge.TakeText, edited, text))
 			}
 		}
 	}

@@ -35,12 +35,14 @@ type Result struct {
 	Status  Status          `json:"status"`
 	Target  thread.ThreadID `json:"target"`
 	// Onto is the branch, of no thread, on which the target's own code lands; see thread.Merge.
-	Onto       string            `json:"onto,omitempty"`
-	Sources    []thread.ThreadID `json:"sources"`
-	Strategy   thread.Strategy   `json:"strategy"`
-	Scope      []string          `json:"scope,omitempty"` // nothing for all artifacts
-	Files      []File            `json:"files"`
-	Conflicts  []merge.Conflict  `json:"conflicts"`
+	Onto      string            `json:"onto,omitempty"`
+	Sources   []thread.ThreadID `json:"sources"`
+	Strategy  thread.Strategy   `json:"strategy"`
+	Scope     []string          `json:"scope,omitempty"` // nothing for all artifacts
+	Files     []File            `json:"files"`
+	Conflicts []merge.Conflict  `json:"conflicts"`
+	// Edited has the paths of conflicts that are resolved as somebody edited their work files.
+	Edited     []string          `json:"edited,omitempty"`
 	Resolved   int               `json:"resolved"`
 	Unresolved int               `json:"unresolved"`
 	Declined   map[string]string `json:"declined,omitempty"`
@@ -177,6 +179,11 @@ func (p *Planning) Result(status Status) *Result {
 			r.Files = append(r.Files, File{f.Path, f.How})
 		}
 		r.Conflicts = p.Conflicts()
+		for _, c := range p.plan.Conflicts {
+			if c.Status == merge.Resolved && p.record.Decisions[c.ID].Reason == edited && !slices.Contains(r.Edited, c.Path) {
+				r.Edited = append(r.Edited, c.Path)
+			}
+		}
 		r.Unresolved = p.plan.Open()
 		r.Resolved = len(p.plan.Conflicts) - r.Unresolved
 	}
@@ -266,7 +273,10 @@ func preview(p *Planning, uncommitted string) string {
 	line := "leslie merge --sources " + strings.Join(namesOf(p.record.Sources), ",") + " --target " + string(p.record.Target)
 	switch {
 	case p.record.Onto != "":
-		line = "leslie land " + string(p.record.Target) + " --onto " + external.Word(p.record.Onto)
+		line = "leslie land " + string(p.record.Target)
+		if usual := ""; p.call.View(func(st *thread.State) error { usual = st.UsualBranch(p.record.Target); return nil }) != nil || usual != p.record.Onto {
+			line += " --onto " + external.Word(p.record.Onto)
+		}
 	case code.WithScope:
 		line = "leslie pull " + string(p.record.Target) + " --from " + string(p.record.Sources[0])
 	case len(p.record.Scope) > 0:
@@ -325,11 +335,11 @@ func (p *Planning) conflictError() error {
 			WithNext("leslie merge status "+id, "leslie merge list")
 	}
 	if total == 0 {
-		return err.WithHint("Every conflict has its decision from the merge that was undone: apply them with "+goOn+
-			", decide again with leslie merge resolve "+id+" "+external.Word(p.plan.Conflicts[0].Path)+" --take SIDE --all, or drop them with leslie merge abort "+id).
-			WithNext("leslie merge status "+id, next)
+		return err.WithHint("The decisions are those of the merge that was undone, and nothing is applied before you have seen them: "+goOn+
+			" applies them, leslie merge resolve "+id+" "+external.Word(p.plan.Conflicts[0].Path)+" --take SIDE --all decides again").
+			WithNext("leslie diff "+id, next)
 	}
-	return err.WithHint("Use --conflict-strategy or resolve manually: leslie merge resolve "+id+" CONFLICT "+p.ways()+", then "+goOn).
+	return err.WithHint("Use --conflict-strategy or resolve manually: "+p.ways()+"; then "+goOn).
 		WithNext("leslie merge status "+id, next)
 }
 
@@ -348,12 +358,17 @@ func pathsOf(conflicts []merge.Conflict) string {
 	return strings.Join(paths, ", ")
 }
 
-// ways lists the choices that every open conflict allows, and the files with markers
-// if there are any.
+// ways says how what is open is decided: the files with markers if there are any, and the choices
+// that every open conflict allows.
 func (p *Planning) ways() string {
 	var takes []string
 	text, marked := true, false
-	for _, c := range p.Open("") {
+	open := p.Open("")
+	what, file := open[0].Path, workPath(p.record.ID, open[0].Path)
+	for _, c := range open {
+		if c.Path != what {
+			what, file = "CONFLICT", workPath(p.record.ID, "")
+		}
 		if takes == nil {
 			takes = c.Takes()
 		}
@@ -361,14 +376,28 @@ func (p *Planning) ways() string {
 		text = text && c.Fits(merge.TakeText) == nil
 		marked = marked || p.record.Work[c.Path] != ""
 	}
-	out := "--take " + strings.Join(takes, "|")
+	out := "leslie merge resolve " + string(p.record.ID) + " " + external.Word(what) + " --take " + strings.Join(takes, "|")
+	if ours, theirs := sidesOf(open); ours != "" {
+		out += " (ours is " + ours + ", theirs " + theirs + ")"
+	}
 	if text {
-		out += " or --file F"
+		out += ", or --file F"
 	}
 	if marked {
-		out += ", or edit the files under " + workPath(p.record.ID, "")
+		out = "edit " + file + ", or " + out
 	}
 	return out
+}
+
+// sidesOf names the sides of conflicts that have the same two; "" for others.
+func sidesOf(conflicts []merge.Conflict) (ours, theirs string) {
+	for i, c := range conflicts {
+		if len(c.Sides) != 2 || i > 0 && (c.Sides[0].Thread != ours || c.Sides[1].Thread != theirs) {
+			return "", ""
+		}
+		ours, theirs = c.Sides[0].Thread, c.Sides[1].Thread
+	}
+	return ours, theirs
 }
 
 // workPath returns the folder of a merge's files with markers, relative to the

@@ -88,13 +88,15 @@ First steps:
 Flags of every command that writes:
 {{rows .Write}}`
 
-	topicsHelp = `Documents, in the form of Markdown: leslie help TOPIC
+	topicsHelp = `Documents, in the form of Markdown: leslie help topics TOPIC
 
 {{rows .Commands}}`
 
 	groupHelp = `Usage: leslie {{.Name}} SUBCOMMAND [flags] [operands]
 
-{{rows .Commands}}`
+{{rows .Commands}}{{with .Whole}}
+The document: leslie help topics {{.}}
+{{end}}`
 
 	commandHelp = `{{fill .Summary}}
 
@@ -109,12 +111,15 @@ Flags:
 {{subcommands .}}
 {{end}}{{if not .Write}}
 {{end}}Example: {{.Example}}
-`
+{{with .Whole}}
+The document: leslie help topics {{.}}
+{{end}}`
 )
 
 // helpTopic is the data of a help template.
 type helpTopic struct {
 	Name, Summary, Usage, Detail, Example, Alias string
+	Whole                                        string // the document of the same name
 
 	Commands           []helpRow
 	About              []*Command // for the answer in JSON
@@ -134,7 +139,15 @@ func (c *Call) showHelp(cc *urfave.Context, all []*Command) error {
 	topic := ownName(all, strings.Join(cc.Args().Slice(), " "))
 	cmd, subs := Named(all, topic), within(all, topic)
 	text, document := docs.Text(topic)
-	document = document && c.Line.Cmd == nil // help TOPIC, not COMMAND --help
+	whole := ""
+	if name, ok := strings.CutPrefix(topic, "topics "); ok {
+		text, document = docs.Text(name)
+		if !document {
+			topic = name
+		}
+	} else if document && (cmd != nil || len(subs) > 0) {
+		document, whole = false, topic
+	}
 	switch {
 	case cc.NArg() == 0 || topic == "help":
 		c.showTemplate(cc, overviewHelp, helpTopic{Commands: groupRows()})
@@ -145,26 +158,22 @@ func (c *Call) showHelp(cc *urfave.Context, all []*Command) error {
 		c.showTemplate(cc, commandHelp, helpTopic{
 			Summary: cmd.Summary, Usage: wrapped(strings.Fields(cmd.UsageLine(true)), c.helpPage().width-len("Usage: "),
 				"       "), Detail: cmd.Detail, Example: cmd.Example, Alias: cmd.alias,
-			Own: flagRows(cmd.Flags), Write: flagRows(cmd.writeFlags(writeFlags())), Commands: commandRows(subs),
+			Own: flagRows(cmd.Flags), Write: flagRows(cmd.writeFlags(writeFlags())), Commands: commandRows(subs), Whole: whole,
 			About: append([]*Command{cmd}, subs...),
 		})
 	case len(subs) > 0:
-		c.showTemplate(cc, groupHelp, helpTopic{Name: topic, Commands: commandRows(subs), About: subs})
+		c.showTemplate(cc, groupHelp, helpTopic{Name: topic, Commands: commandRows(subs), About: subs, Whole: whole})
 	case topic == "topics":
 		c.showTemplate(cc, topicsHelp, helpTopic{Commands: documentRows()})
 	case document:
-		c.data = &helpData{}
 	default:
 		c.Faults = append(c.Faults, Fault{Field: "command", Value: topic,
 			Problem: "there is no command or topic " + strconv.Quote(topic),
 			Nearest: nearest.Name(topic, helpTopics(all))})
 		return c.Usage()
 	}
-	if shown, ok := c.data.(*helpData); ok && document {
-		if shown.Help != "" {
-			shown.Help += "\n"
-		}
-		shown.Help += text
+	if document {
+		c.data = &helpData{Help: text}
 	}
 	return nil
 }

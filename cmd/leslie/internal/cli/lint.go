@@ -532,8 +532,28 @@ func (l *linter) unknownFlag(f flagArg) Fault {
 	bad := Fault{Field: shown, Problem: "there is no flag " + strconv.Quote(shown)}
 	if near := nearest.Name(name, l.flagNames(l.Cmd)); near != "" {
 		bad.Nearest = "--" + near
+	} else {
+		bad.Nearest = l.longer(name)
 	}
 	return bad
+}
+
+// longer is the only flag that is meant by a part of its name, --strategy for --conflict-strategy,
+// or by its value, --json for --format json; "" for none or several.
+func (l *linter) longer(name string) string {
+	var found []string
+	for _, o := range ShownOptions(slices.Concat(l.flagsOf(l.Cmd)...)) {
+		switch {
+		case slices.Contains(strings.Split(o.Name, "-"), name):
+			found = append(found, "--"+o.Name)
+		case slices.Contains(o.Value.(*Value).Words, name):
+			found = append(found, "--"+o.Name+" "+name)
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
 }
 
 // Named returns the command with a name, or nil.

@@ -127,7 +127,11 @@ func (d codePruneText) Text(p *page.Page) {
 		p.Line("%s %s  %s", verb, r.Ref, r.Reason)
 	}
 	for _, r := range d.Kept {
-		p.Line("left %s until %s  no branch has these commits of %s (--refs deletes it now)", r.Ref, r.Until.Format(time.DateOnly), r.ThreadID)
+		why := "no branch has these commits of " + string(r.ThreadID)
+		if r.Squashed {
+			why = "the commits of " + string(r.ThreadID) + " that landed as one"
+		}
+		p.Line("left %s until %s  %s (--refs deletes it now)", r.Ref, r.Until.Format(time.DateOnly), why)
 	}
 	if len(d.Removed)+len(d.Left)+len(d.Refs)+len(d.Kept) == 0 {
 		p.Line("no thread has a worktree")

@@ -52,6 +52,9 @@ func (d diffText) codeText(p *page.Page) {
 			gap = "\n"
 		}
 		p.Line(gap+"%s: %s", partName(d.Code, part), page.SizeText(len(part.Files), part.Added, part.Removed))
+		for _, subject := range part.Subjects {
+			p.Line("  commit: %s", subject)
+		}
 		if d.stat {
 			statText(p, codeStats(part.Files))
 			continue

@@ -5,7 +5,9 @@ import (
 
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/page"
+	"leslie/codes"
 	"leslie/internal/app/landing"
+	"leslie/internal/fact"
 	"leslie/internal/screen"
 )
 
@@ -14,6 +16,9 @@ type dropText struct {
 	*landing.DropResult
 	seen bool // the person has seen what would go
 }
+
+// IsPartialResult: what would go is shown where nobody can be asked, too.
+func (dropText) IsPartialResult() {}
 
 func (d dropText) Text(p *page.Page) {
 	for _, i := range d.Items {
@@ -25,7 +30,7 @@ func (d dropText) Text(p *page.Page) {
 		}
 	}
 	if !d.Dropped {
-		p.Line("nothing was changed; --yes drops it")
+		p.Line("nothing was changed")
 	}
 }
 
@@ -70,21 +75,29 @@ func Drop() *cli.Command {
 			"bring it back. Artifacts stay in the archive. An agent may drop what it spawned or holds.",
 		Example:  "leslie drop thread-a1b2c3d4",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Many: true}},
-		Flags:    []cli.Flag{cli.Toggle("yes", "drop without asking")},
-		Run:      runDrop,
+		Flags: []cli.Flag{cli.Toggle("yes", "drop without asking"),
+			cli.Toggle("dry-run", "show what would go without changing anything")},
+		Run: runDrop,
 	}
 }
 
 func runDrop(c *cli.Call) (cli.Data, error) {
 	in := landing.DropRequest{Threads: c.Flags.Args().Slice(), Yes: c.On("yes")}
+	if in.Yes && c.On("dry-run") {
+		c.Fault("--dry-run", "", "--dry-run cannot be used with --yes")
+	}
 	c.CheckRequest(in.Faults, map[string]string{"Threads": "ID"})
 	d, err := cli.UseCase(c, landing.Drop, in)
 	if err != nil {
 		return nil, err
 	}
 	shown := dropText{DropResult: d}
-	if in.Yes || !c.CanPrompt() {
+	switch {
+	case in.Yes, c.On("dry-run"):
 		return shown, nil
+	case !c.CanPrompt():
+		return shown, codes.InvalidArgument.New(fact.Of("reason", "nobody can be asked whether to drop what was named")).
+			WithHint("Add --yes to drop it without being asked").WithNext("leslie drop " + strings.Join(in.Threads, " ") + " --dry-run")
 	}
 	p := c.Prompt()
 	for _, i := range d.Items {

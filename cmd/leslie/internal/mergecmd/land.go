@@ -8,6 +8,7 @@ import (
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/page"
 	"leslie/codes"
+	"leslie/internal/app"
 	"leslie/internal/app/landing"
 	"leslie/internal/app/merging"
 	"leslie/internal/fact"
@@ -50,6 +51,9 @@ func landedText(p *page.Page, i *landing.Item) {
 	if i.Merge != nil && i.Merge.Code != nil {
 		beforehandText(p, i.Merge.Code)
 	}
+	if i.Merge != nil && i.Status == merging.Merged {
+		editedText(p, i.Merge.Edited)
+	}
 	if i.Completed {
 		p.Line("completed %s", i.ThreadID)
 	}
@@ -65,6 +69,13 @@ func landedText(p *page.Page, i *landing.Item) {
 		p.Line("kept its own commits as %s (leslie code prune)", i.Removed.Ref)
 	}
 	p.Field("undo", i.Undo)
+}
+
+// editedText names the files whose conflicts are resolved as somebody edited them.
+func editedText(p *page.Page, paths []string) {
+	if len(paths) > 0 {
+		p.Line("resolved as you edited it: %s", app.Joined(paths))
+	}
 }
 
 // commitWord is what a landing puts on the branch.

@@ -66,6 +66,9 @@ func (d MergeText) Text(p *page.Page) {
 	if d.Reused > 0 {
 		p.Line("reused %s of the merge that was undone", page.Many(d.Reused, "decision"))
 	}
+	if d.Status == merging.Merged {
+		editedText(p, d.Edited)
+	}
 	if d.Resumed {
 		p.Line("resumed the merge that was pending")
 	}
@@ -233,7 +236,7 @@ func excerpt(p *page.Page, indent, text string, whole bool) {
 			p.Line("%s(%s)", indent, page.Many(total-MaxShownLines, "more line"))
 			break
 		}
-		p.Line("%s%s", indent, strings.TrimRight(line, "\r\n"))
+		p.Line("%s%s", indent, strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    "))
 	}
 }
 

@@ -84,7 +84,7 @@ func Setup() *cli.Command {
 		Detail: "Shows what it changes. What is there already stays as it is, comments included; --remove takes out " +
 			"exactly what was put in. A second time it does nothing. all, the default, are the six agents, " +
 			"installed or not, and git in a repository. With --scope user your own files are changed instead of the " +
-			"project's; agents may not do that. leslie help setup lists the files.",
+			"project's; agents may not do that. leslie help topics setup lists the files.",
 		Example:  "leslie setup claude --dry-run",
 		Operands: []cli.Operand{{Value: cli.OneOf(append(setup.Targets(), allTargets)...), Optional: true, Many: true}},
 		Flags: []cli.Flag{

@@ -80,7 +80,8 @@ func Claim() *cli.Command {
 			"objective is completed, so stop. Without --wait, reason may also be nothing_active: no thread is " +
 			"active now. --take-over claims a thread in place of a holder that is gone (leslie status says when it " +
 			"was last heard of): a person may, and the holder of a claim on a thread above. Artifacts, branch and " +
-			"worktree stay as they are, and the former holder is told by whom and why with its next call (W112).",
+			"worktree stay as they are, and the former holder is told by whom and why with its next call (W112). " +
+			"To give your own to another: leslie transfer ID --direction handoff --to NAME.",
 		Example:  "leslie claim --next",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true, Many: true}},
 		Flags: []cli.Flag{

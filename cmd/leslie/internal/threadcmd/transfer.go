@@ -19,6 +19,7 @@ type transferText struct{ *decisions.TransferResult }
 func (d transferText) Text(p *page.Page) {
 	if d.Claim != nil {
 		p.Line("thread %s  handed to %s, whose claim it is until %s", d.ThreadID, d.Claim.Holder, d.Claim.Until.Format(time.RFC3339))
+		p.Line("it goes on with: leslie context %s", d.ThreadID)
 		return
 	}
 	if d.ApprovalID == nil {

@@ -24,7 +24,7 @@ const beatEvery = 10 * time.Second
 func Mcp() *cli.Command {
 	return &cli.Command{
 		Name: "mcp", Summary: "serve leslie's tools to an agent's client by the Model Context Protocol (stdio)",
-		Detail: "A client starts this as a program and talks with it on standard input and output: leslie help mcp " +
+		Detail: "A client starts this as a program and talks with it on standard input and output: leslie help topics mcp " +
 			"has the tools, and what to configure. Its caller is always an agent. Who that is, and for which thread " +
 			"it speaks, comes from --actor and --thread or from LESLIE_ACTOR and LESLIE_THREAD, never from the " +
 			"argument of a tool. It ends when its standard input does.",
@@ -43,7 +43,7 @@ func runMCP(c *cli.Call) (cli.Data, error) {
 	if c.Env.StdinTTY {
 		return nil, codes.InvalidArgument.New(fact.Of("reason",
 			"standard input is a terminal: a client starts leslie mcp, and talks with it there")).
-			WithHint("Configure a client with it").WithNext("leslie help mcp")
+			WithHint("Configure a client with it").WithNext("leslie help topics mcp")
 	}
 	asAgent(c)
 	settings := toolserver.Settings{
