@@ -25,10 +25,12 @@ type folder struct {
 	root string
 	real map[string]bool // whether a folder is one and is not reached through a link
 	gits map[string]bool // whether a folder has a .git
+	// buffer is what a file is read into: io.Copy would ask the system of each how it can be copied.
+	buffer []byte
 }
 
 func newFolder(root string) *folder {
-	return &folder{root, map[string]bool{".": true}, map[string]bool{".": false}}
+	return &folder{root, map[string]bool{".": true}, map[string]bool{".": false}, make([]byte, 64<<10)}
 }
 
 func (f *folder) path(name string) string { return filepath.Join(f.root, filepath.FromSlash(name)) }
@@ -147,7 +149,7 @@ func (f *folder) blob(name string, length int) (hashed, error) {
 		}
 		defer func() { _ = file.Close() }()
 		_, _ = io.WriteString(sum, "blob "+strconv.FormatInt(info.Size(), 10)+"\x00")
-		if _, err := io.Copy(sum, file); err != nil {
+		if _, err := io.CopyBuffer(sum, struct{ io.Reader }{file}, f.buffer); err != nil {
 			return hashed{}, readFailed(f.path(name), err)
 		}
 	}

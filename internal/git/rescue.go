@@ -62,7 +62,7 @@ func (w Worktree) CheckRemovable(ctx context.Context) (Rescued, error) {
 	if err := w.CheckUnlocked(); err != nil {
 		return Rescued{}, err
 	}
-	s, err := w.survey(ctx, everything)
+	s, err := w.survey(ctx, amount)
 	if err != nil {
 		return Rescued{}, err
 	}

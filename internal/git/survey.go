@@ -20,14 +20,17 @@ const (
 	ignoredTotal = 64 << 20
 )
 
-// extent says what of a worktree is kept.
-type extent bool
+// extent says what of a worktree is looked at.
+type extent int
 
 const (
 	// everything: also what git ignores; repositories within prevent it.
-	everything extent = true
+	everything extent = iota
 	// ownWork leaves out what git ignores, and repositories within.
-	ownWork extent = false
+	ownWork
+	// amount is everything, but of tracked files only how many have changed: git says it of all but
+	// those at which it was told not to look.
+	amount
 )
 
 // survey is what a worktree has.
@@ -95,13 +98,16 @@ func (s *survey) tracked(ctx context.Context) error {
 			continue
 		}
 		if field[1] == "160000" {
-			if s.extent == everything && s.files.filled(name) {
+			if s.extent != ownWork && s.files.filled(name) {
 				return s.w.ownRepository(name)
 			}
 			continue
 		}
-		is, err := s.files.blob(name, s.w.repo.hash)
 		hidden := field[0] != "H" // git was told not to look at it
+		if s.extent == amount && !hidden {
+			continue
+		}
+		is, err := s.files.blob(name, s.w.repo.hash)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			s.gone = append(s.gone, name)
