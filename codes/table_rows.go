@@ -711,7 +711,7 @@ var table = [...]Entry{
 		Code: AgentConnection, Name: "AgentConnection", Kind: "agent_connection",
 		Title:       "Agent connection lost",
 		Template:    "Connection to the agent was lost: {reason}",
-		Explanation: "Its unfinished work was discarded.",
+		Explanation: "Its last answer was not used; files that it changed stay as they are.",
 		Causes: []string{
 			"The agent's process ended early.",
 			"The agent lost its own connection to a service.",

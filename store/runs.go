@@ -92,12 +92,35 @@ func (s *Store) holdRuns(ctx context.Context, name string) (dir string, release 
 	case err != nil || !got:
 		return "", nil, s.disk.WriteFailed(err)
 	}
-	_ = os.WriteFile(s.Path(path.Join(rel, runLock)), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
-	return dir, func() { _ = lockfile.Release(lock) }, nil
+	file := s.Path(path.Join(rel, runLock))
+	_ = os.WriteFile(file, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
+	return dir, func() {
+		_ = os.Truncate(file, 0) // else whoever finds it knows that its process was killed
+		_ = lockfile.Release(lock)
+	}, nil
 }
 
 // RunHeld reports whether a process runs a thread's agent now. Errors: T509.
 func (s *Store) RunHeld(id thread.ThreadID) (bool, error) { return s.runsHeld(string(id)) }
+
+// RunLoop is what is known of a process that starts the agents of whatever is ready.
+type RunLoop struct {
+	Held   bool // it lives
+	Killed bool // it does not, and did not end by itself
+	Since  time.Time
+}
+
+// Loop returns what is known of the process that starts the agents of whatever is ready. Errors:
+// T509.
+func (s *Store) Loop() (l RunLoop, err error) {
+	if l.Held, err = s.runsHeld(loopLock); err != nil {
+		return l, err
+	}
+	at := path.Join(RunsDir, loopLock, runLock)
+	text, _ := os.ReadFile(s.Path(at))
+	l.Killed, l.Since = !l.Held && len(text) > 0, s.disk.ChangedAt(at).UTC().Truncate(time.Second)
+	return l, nil
+}
 
 // LoopHeld reports whether a process starts the agents of whatever is ready, and which:
 // its id, 0 if it cannot be read. Errors: T509.

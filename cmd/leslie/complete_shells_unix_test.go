@@ -64,7 +64,7 @@ func TestFishCompletesLines(t *testing.T) {
 	b.must(t, "spawn", "--title", "Write: the \"lexer\"", "--intent", "x", "--id", "lexer")
 	for line, want := range map[string]string{
 		"leslie status lex":           "lexer\tWrite: the \"lexer\"\n",
-		"leslie statu":                "status\tshow a thread, or without an id a summary of the store and what waits for you\n",
+		"leslie statu":                "status\tshow a thread, or without an id a summary: what waits for you, what agents did\n",
 		"leslie status lexer --forma": "--format\thow to answer\n",
 		"leslie -C . --format js":     "json\n",
 		"leslie objective sta":        "status\tshow one objective\n",

@@ -149,10 +149,7 @@ func ThreadItemOf(c *Call, t thread.Thread) ThreadItem {
 		ThreadID: t.ID, Title: t.Title, Status: t.Status, Executor: t.Executor, Priority: t.Priority.Level(), ObjectiveID: t.ObjectiveID, ParentID: OrNull(t.ParentID),
 		DependsOn: append([]thread.ThreadID{}, t.DependsOn...), Claim: CurrentClaim(c, t), Tags: append([]string{}, t.Tags...), Code: CodeOf(t), UpdatedAt: t.Updated,
 	}
-	if run := t.LastRun(); run != nil {
-		r := RunOf(*run)
-		item.Run = &r
-	}
+	item.Run = LastRunOf(c, t)
 	return item
 }
 
@@ -334,6 +331,8 @@ type RunRecord struct {
 	Used      thread.Use      `json:"used"`
 	StartedAt time.Time       `json:"startedAt"`
 	EndedAt   *time.Time      `json:"endedAt"`
+	// Killed: it goes on as its record says, and its process is gone.
+	Killed bool `json:"killed,omitempty"`
 	// NotBefore is when leslie run --next goes on with a run whose agent reached its own
 	// limit.
 	NotBefore *time.Time `json:"notBefore,omitempty"`
@@ -345,6 +344,39 @@ func RunOf(r thread.Run) RunRecord {
 		RunID: r.ID, Agent: r.Agent, Version: r.AgentVersion, SessionID: r.SessionID, Machine: r.Machine, Phase: r.Phase, Stop: r.Stop, Reason: r.Reason, Code: r.Code,
 		Turns: r.Turns, Attempts: r.Attempts, Used: r.Used, StartedAt: r.StartedAt, EndedAt: r.EndedAt, NotBefore: r.NotBefore,
 	}
+}
+
+// LastRunOf is the newest run of a thread as an answer shows it, nil for none.
+func LastRunOf(c *Call, t thread.Thread) *RunRecord {
+	if t.LastRun() == nil {
+		return nil
+	}
+	r := RunOf(*t.LastRun())
+	r.Killed = c.runKilled(t)
+	return &r
+}
+
+// runKilled reports whether the process of a run that goes on is gone. What cannot be read goes on.
+func (c *Call) runKilled(t thread.Thread) bool {
+	if alive, err := c.RunAlive(t); !t.LastRun().Going() || err != nil || alive {
+		return false
+	}
+	still := false // it may have ended since t was read
+	_, err := c.store.View(c.ctx, func(s *thread.State) error {
+		now, err := s.Thread(string(t.ID))
+		still = err == nil && now.LastRun().Going() && now.LastRun().ID == t.LastRun().ID
+		return err
+	})
+	return err == nil && still
+}
+
+// RunAlive reports whether a process runs a thread's agent now: on this machine, as its lock
+// shows, or on another. Errors: T509.
+func (c *Call) RunAlive(t thread.Thread) (bool, error) {
+	if run := t.LastRun(); run.Going() && run.Machine != "" && run.Machine != c.project.Machine() {
+		return t.RunsElsewhere(c.project.Machine(), c.Now()), nil
+	}
+	return c.store.RunHeld(t.ID)
 }
 
 // FilesOf leaves out folders, because their files imply them.

@@ -69,6 +69,21 @@ func (r *Repo) OnRemote(ctx context.Context, c Commit) (bool, error) {
 	return len(strings.TrimSpace(string(out))) > 0, nil
 }
 
+// Identity returns the variables by which git commits as it does here, whatever configuration it
+// reads: none where it does not know who commits.
+func (r *Repo) Identity(ctx context.Context) (env []string) {
+	for _, who := range []string{"AUTHOR", "COMMITTER"} {
+		out, err := r.at(ctx, command{args: []string{"var", "GIT_" + who + "_IDENT"}})
+		name, rest, ok := strings.Cut(string(out), " <")
+		email, _, whole := strings.Cut(rest, ">")
+		if err != nil || !ok || !whole {
+			return nil
+		}
+		env = append(env, "GIT_"+who+"_NAME="+name, "GIT_"+who+"_EMAIL="+email)
+	}
+	return env
+}
+
 // Subjects returns the first lines of the newest commits that a revision has and another has not,
 // merges left out, the newest first.
 func (r *Repo) Subjects(ctx context.Context, revision, without string, most int) ([]string, error) {

@@ -168,6 +168,8 @@ func (r row) state() []screen.Cell {
 	ended := t.Status.Terminated()
 	switch run := t.Run; {
 	case ended:
+	case run != nil && run.Killed:
+		add(screen.Bold("run killed"))
 	case run != nil && run.RunID != "" && run.Phase != thread.RunEnded:
 		addSilence()
 		add(screen.Good(runWord(run)))

@@ -56,6 +56,12 @@ func Doctor(c *app.Call, in DoctorRequest) (*DoctorResult, error) {
 			Message: "the worktree of thread '" + string(t.ID) + "' is being made, or its maker was killed: leslie code setup " + string(t.ID) + " finishes it",
 		})
 	}
+	for _, t := range killedRuns(c) {
+		d.add(&Finding{
+			Code: string(codes.RunUnfinished), Path: store.RunsDir + "/" + string(t.ID), Info: true,
+			Message: "the process that ran the agent of thread '" + string(t.ID) + "' was killed: leslie run " + string(t.ID) + " goes on with it",
+		})
+	}
 	switch {
 	case codes.Has(err, codes.ParseError):
 		// A caller who follows T502's next line gets what was found, not only the same
@@ -78,6 +84,20 @@ func halfMade(c *app.Call) (out []thread.Thread) {
 	_, _ = c.Store().View(c.Context(), func(s *thread.State) error {
 		for _, t := range s.ThreadsWithCode() {
 			if t.OwnedCode().State == thread.CodeMaking {
+				out = append(out, t)
+			}
+		}
+		return nil
+	})
+	return out
+}
+
+// killedRuns returns the threads whose runs go on as they are recorded, and have no process any more;
+// none if the state cannot be read.
+func killedRuns(c *app.Call) (out []thread.Thread) {
+	_, _ = c.Store().View(c.Context(), func(s *thread.State) error {
+		for _, t := range s.ThreadsInPhase(thread.RunStarting, thread.RunRunning) {
+			if app.LastRunOf(c, t).Killed {
 				out = append(out, t)
 			}
 		}

@@ -21,8 +21,9 @@ type RunListRequest struct {
 // RunListResult has runs, in the order of their threads in a list.
 type RunListResult struct {
 	app.Items[RunItem]
-	// Loop: a process starts the agents of whatever is ready.
-	Loop bool `json:"loop"`
+	// Loop: a process starts the agents of whatever is ready. LoopKilled: one did, and was killed.
+	Loop       bool `json:"loop"`
+	LoopKilled bool `json:"loopKilled,omitempty"`
 }
 
 // RunItem is the newest run of a thread.
@@ -50,29 +51,21 @@ func RunList(c *app.Call, in RunListRequest) (*RunListResult, error) {
 	d.Items.Items = []RunItem{}
 	for _, t := range found {
 		run := t.LastRun()
-		alive, err := runAlive(c, t)
+		alive, err := c.RunAlive(t)
 		if err != nil {
 			return nil, err
 		}
 		if in.All || alive || run.Phase != thread.RunEnded {
-			d.Items.Items = append(d.Items.Items, RunItem{ThreadID: t.ID, Title: t.Title, ThreadStatus: t.Status, RunRecord: app.RunOf(*run), Alive: alive})
+			d.Items.Items = append(d.Items.Items, RunItem{ThreadID: t.ID, Title: t.Title, ThreadStatus: t.Status, RunRecord: *app.LastRunOf(c, t), Alive: alive})
 		}
 	}
 	d.Total = len(d.Items.Items)
-	d.Loop, _, err = c.Store().LoopHeld()
+	loop, err := c.Store().Loop()
+	d.Loop, d.LoopKilled = loop.Held, loop.Killed
 	return d, err
 }
 
-// runAlive reports whether a process runs a thread's agent now: on this machine, as its
-// lock shows, or on another. Errors: T509.
-func runAlive(c *app.Call, t thread.Thread) (bool, error) {
-	if run := t.LastRun(); run.Going() && run.Machine != "" && run.Machine != c.Project().Machine() {
-		return t.RunsElsewhere(c.Project().Machine(), c.Now()), nil
-	}
-	return c.Store().RunHeld(t.ID)
-}
-
-// runAliveNow is runAlive for a thread as it is recorded now.
+// runAliveNow is app.Call.RunAlive for a thread as it is recorded now.
 func runAliveNow(c *app.Call, id thread.ThreadID) (alive bool, err error) {
 	var t thread.Thread
 	if c.Project().Link() == nil {
@@ -84,7 +77,7 @@ func runAliveNow(c *app.Call, id thread.ThreadID) (alive bool, err error) {
 	}); err != nil {
 		return false, err
 	}
-	return runAlive(c, t)
+	return c.RunAlive(t)
 }
 
 // RunStopRequest stops the run of a thread.

@@ -244,7 +244,7 @@ func (l *runLoop) look() (next []runnable, at time.Time, err error) {
 				continue // the loop of that machine goes on with it, in the agent's own session
 			}
 			if run.Going() {
-				if alive, err := runAlive(l.c, t); err != nil || alive {
+				if alive, err := l.c.RunAlive(t); err != nil || alive {
 					continue // another process has it
 				}
 			}

@@ -14,6 +14,7 @@ import (
 	"leslie/internal/acp"
 	"leslie/internal/app"
 	"leslie/internal/app/agents"
+	"leslie/internal/app/code"
 	"leslie/internal/app/threads"
 	"leslie/internal/fact"
 	"leslie/internal/permit"
@@ -250,9 +251,14 @@ func (s *supervisor) unkept(err error) {
 	}
 }
 
-// environ is the environment of the agent.
+// environ is the environment of the agent. It commits as whoever started the run, also where it
+// does not read that person's configuration of git.
 func (s *supervisor) environ() []string {
-	return slices.Concat(agents.AgentEnviron(s.c, s.profile), s.speaksFor())
+	var commits []string
+	if repo, err := code.OpenRepo(s.c); err == nil {
+		commits = repo.Identity(s.c.Context())
+	}
+	return slices.Concat(commits, agents.AgentEnviron(s.c, s.profile), s.speaksFor())
 }
 
 // speaksFor says to leslie's own calls for which run and thread they speak.

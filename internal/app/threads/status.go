@@ -1,6 +1,8 @@
 package threads
 
 import (
+	"time"
+
 	"leslie/internal/app"
 	"leslie/internal/app/artifacts"
 	"leslie/internal/app/code"
@@ -9,7 +11,10 @@ import (
 )
 
 // SummaryRequest asks for a summary of the store.
-type SummaryRequest struct{}
+type SummaryRequest struct {
+	// Since is from when on runs that have ended are listed; the zero time: a day ago.
+	Since time.Time
+}
 
 // SummaryResult is a summary of the store.
 type SummaryResult struct {
@@ -25,14 +30,23 @@ type SummaryResult struct {
 	WaitingMore map[app.WaitingKind]int `json:"waitingMore,omitempty"`
 	// Held is what the caller holds.
 	Held []app.WaitingItem `json:"held,omitempty"`
+	// Since is the request's, of a summary that has runs. Runs has the threads whose newest run goes on, waits, or has ended
+	// since then, the newest first, and RunsMore how many there are beyond mostRunLines.
+	Since    time.Time `json:"since,omitzero"`
+	Runs     []RunLine `json:"runs,omitempty"`
+	RunsMore int       `json:"runsMore,omitempty"`
+	// Loop is the process that starts the agents of whatever is ready, or one that was killed; nil
+	// for none.
+	Loop *RunLoopRecord `json:"loop,omitempty"`
 }
 
 // Summary counts the records of the store, and lists what waits for somebody. Errors:
 // those of reading.
-func Summary(c *app.Call, _ SummaryRequest) (*SummaryResult, error) {
+func Summary(c *app.Call, in SummaryRequest) (*SummaryResult, error) {
 	c.ReadOnly()
 	d := &SummaryResult{Root: c.Project().Root()}
 	var waiting *app.WaitingList
+	var run []thread.Thread
 	v, err := c.View(func(s *thread.State) error {
 		d.Objectives = map[thread.ObjectiveStatus]int{}
 		counts, all := s.AllCounts()
@@ -40,11 +54,14 @@ func Summary(c *app.Call, _ SummaryRequest) (*SummaryResult, error) {
 			d.Objectives[o.Status(counts[o.ID])]++
 		}
 		d.Threads, d.References = all, s.References.Len()
-		waiting, d.Held = app.NewWaitingList(c, s), heldBy(c, s)
+		waiting, d.Held, run = app.NewWaitingList(c, s), heldBy(c, s), s.ThreadsWithRun()
 		return nil
 	})
 	if err == nil {
 		err = dropIdle(waiting)
+	}
+	if err == nil {
+		err = d.addRuns(c, run, in.Since)
 	}
 	if err != nil {
 		return nil, err
@@ -144,9 +161,8 @@ func ThreadStatus(c *app.Call, in ThreadStatusRequest) (*ThreadStatusResult, err
 		d.Former = t.AtWork(now)
 		d.Handed = t.HandedOver(now)
 		d.Claim, d.Mistakes, d.Wakeable = app.CurrentClaim(c, t), t.Mistakes, s.Resumable(t)
-		if run := t.LastRun(); run != nil {
-			r := app.RunOf(*run)
-			d.Run, d.Runs = &r, thread.RunsOf(t)
+		if d.Run = app.LastRunOf(c, t); d.Run != nil {
+			d.Runs = thread.RunsOf(t)
 		}
 		refs, err = artifacts.ReferencesFrom(s, t)
 		return err

@@ -123,7 +123,9 @@ func (b *graphBuilder) add(t thread.Thread, outside bool) {
 		node.Holder = held.Holder
 	}
 	if run := t.LastRun(); run != nil {
-		node.Run = run.Phase
+		if node.Run = run.Phase; app.LastRunOf(b.c, t).Killed {
+			node.Run = "killed"
+		}
 	}
 	b.Threads = append(b.Threads, node)
 	b.found[t.ID] = true

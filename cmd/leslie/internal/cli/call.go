@@ -459,6 +459,20 @@ func camel(name string) string {
 	return strings.Join(parts, "")
 }
 
+// Past parses a time, or an age as a duration.
+func (c *Call) Past(text string) (time.Time, bool) {
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return c.Now().Add(-d).UTC().Truncate(time.Second), true
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	return at, err == nil
+}
+
+// PastFault says what is wrong with a --since that Past cannot parse.
+func PastFault(text string) string {
+	return "--since must be a time such as 2026-02-09T16:00:00Z or an age such as 2h30m, not " + strconv.Quote(text)
+}
+
 // SinceFault converts an error about --since that only the store can find to a fault
 // of the line. It returns other errors unchanged.
 func (c *Call) SinceFault(err error) error {

@@ -13,6 +13,7 @@ import (
 	"leslie/docs"
 	"leslie/internal/app"
 	"leslie/internal/nearest"
+	"leslie/thread"
 )
 
 // VersionData is the answer of leslie version.
@@ -149,6 +150,7 @@ func (c *Call) showHelp(cc *urfave.Context, all []*Command) error {
 		document, whole = false, topic
 	}
 	switch {
+	case len(c.argv) == 0 && c.worthALook():
 	case cc.NArg() == 0 || topic == "help":
 		c.showTemplate(cc, overviewHelp, helpTopic{Commands: groupRows()})
 	case topic == "commands":
@@ -176,6 +178,21 @@ func (c *Call) showHelp(cc *urfave.Context, all []*Command) error {
 		c.data = &helpData{Help: text}
 	}
 	return nil
+}
+
+// worthALook answers leslie alone with what leslie status says, if that is worth a person's look.
+func (c *Call) worthALook() bool {
+	status := c.Env.Commands.named([]string{"status"})
+	if c.Who.As == thread.Agent || status == nil || len(c.Faults) > 0 {
+		return false
+	}
+	data, err := status.Run(c)
+	shown, ok := data.(interface{ WorthALook() bool })
+	if err != nil || !ok || !shown.WorthALook() {
+		return false
+	}
+	c.data = data
+	return true
 }
 
 // documentRows are the topics of the project's documents.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/page"
@@ -77,21 +76,11 @@ func logsRequest(c *cli.Call) history.LogsRequest {
 	}
 	if since := c.Text("since"); since != "" {
 		var ok bool
-		if in.Since, ok = past(c, since); !ok {
-			c.Fault("--since", since, "--since must be a time such as 2026-02-09T16:00:00Z or an age such as 2h30m, "+
-				"not "+strconv.Quote(since))
+		if in.Since, ok = c.Past(since); !ok {
+			c.Fault("--since", since, cli.PastFault(since))
 		}
 	}
 	return in
-}
-
-// past parses a time, or an age as a duration.
-func past(c *cli.Call, text string) (time.Time, bool) {
-	if d, err := time.ParseDuration(text); err == nil && d > 0 {
-		return c.Now().Add(-d), true
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	return at, err == nil
 }
 
 // aCode is a code of an error or a warning.

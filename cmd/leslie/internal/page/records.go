@@ -78,7 +78,10 @@ func CostText(all []thread.Cost) string {
 
 // RunEnding says how a run ended, or how far it was.
 func RunEnding(r app.RunRecord) string {
-	if r.Stop == "" {
+	switch {
+	case r.Killed:
+		return "its process was killed"
+	case r.Stop == "":
 		return string(r.Phase)
 	}
 	return string(r.Stop) + Behind(": ", r.Reason)

@@ -199,6 +199,8 @@ func (d runListText) Text(p *page.Page) {
 	switch {
 	case d.Loop:
 		p.Line("leslie run --next starts what is ready")
+	case d.LoopKilled:
+		p.Line("leslie run --next was killed; to go on: leslie run --next --detach")
 	case d.Total == 0:
 		p.Line("no agent runs; leslie run THREAD starts one, leslie run --next those of whatever is ready")
 	}
@@ -208,7 +210,8 @@ func runTable(p *page.Page, items []runs.RunItem) {
 	page.TableOf(p, items, []page.Column[runs.RunItem]{
 		{Column: screen.Column{Name: "THREAD"},
 			Cell: page.Text(func(i runs.RunItem) thread.ThreadID { return i.ThreadID })},
-		{Column: screen.Column{Name: "STATE", Shrinks: true}, Cell: page.Text(runState)},
+		{Column: screen.Column{Name: "STATE", Shrinks: true},
+			Cell: page.Text(func(i runs.RunItem) string { return page.RunEnding(i.RunRecord) })},
 		{Column: screen.Column{Name: "AGENT"}, Cell: page.Text(func(i runs.RunItem) string { return i.Agent })},
 		{Column: screen.Column{Name: "MACHINE", Goes: 3, Shrinks: true},
 			Cell: page.Text(func(i runs.RunItem) string { return i.Machine }), Used: true},
@@ -217,14 +220,6 @@ func runTable(p *page.Page, items []runs.RunItem) {
 		{Column: screen.Column{Name: "USED", Goes: 1},
 			Cell: page.Text(func(i runs.RunItem) string { return page.UsedText(i.Used) }), Used: true},
 	})
-}
-
-// runState says how a run stands.
-func runState(i runs.RunItem) string {
-	if i.Stop == "" && !i.Alive && i.Phase != thread.RunWanted {
-		return "its process was killed"
-	}
-	return page.RunEnding(i.RunRecord)
 }
 
 // RunList is the command leslie run list.

@@ -193,6 +193,8 @@ func shortRun(t app.ThreadItem) string {
 		return ""
 	case r.Phase == thread.RunWanted:
 		return string(r.Phase)
+	case r.Killed:
+		return "killed, " + page.Many(r.Turns, "turn")
 	case r.Stop != "":
 		return string(r.Stop) + ", " + page.Many(r.Turns, "turn")
 	default:

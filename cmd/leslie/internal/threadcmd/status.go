@@ -39,6 +39,64 @@ func (d summaryText) Text(p *page.Page) {
 	}
 	heldText(p, d.Held)
 	waitingText(p, d.SummaryResult, d.agent)
+	runsText(p, d.SummaryResult)
+}
+
+// WorthALook marks an answer of leslie alone: something goes on, waits, or has ended of late.
+func (d summaryText) WorthALook() bool {
+	return len(d.Waiting)+len(d.Held)+len(d.Runs) > 0 || d.Loop != nil
+}
+
+// runsText lists what agents did, and whether a process starts them.
+func runsText(p *page.Page, d *threads.SummaryResult) {
+	if len(d.Runs) > 0 {
+		p.Line("runs since %s:", p.At(d.Since))
+		page.TableOf(p, d.Runs, []page.Column[threads.RunLine]{
+			{Cell: func(r threads.RunLine) screen.Cell { return outcome(r.Result) }},
+			{Cell: page.Text(func(r threads.RunLine) string { return string(r.ThreadID) })},
+			{Column: screen.Column{Shrinks: true}, Cell: page.Text(runWords), Most: 100},
+			{Column: screen.Column{Below: true}, Cell: page.Text(func(r threads.RunLine) string { return r.Next })},
+		})
+		if d.RunsMore > 0 {
+			p.Line("  %d more: leslie run list --all", d.RunsMore)
+		}
+	}
+	switch {
+	case d.Loop == nil:
+	case d.Loop.Killed:
+		p.Line("leslie run --next, started at %s, was killed; to go on: %s", p.At(d.Loop.Since), d.Loop.Next)
+	default:
+		p.Line("leslie run --next starts what is ready, since %s (%s)", p.At(d.Loop.Since), d.Loop.Next)
+	}
+}
+
+// outcome is how a run stands, in its colour.
+func outcome(o threads.RunOutcome) screen.Cell {
+	text := "  " + string(o)
+	switch o {
+	case threads.OutcomeDone:
+		return screen.Good(text)
+	case threads.OutcomeKilled, threads.OutcomeFailed, threads.OutcomeUnfinished, threads.OutcomeLimit:
+		return screen.Bold(text)
+	}
+	return screen.Waiting(text)
+}
+
+// runWords says why a run stands as it does, or the title of one that goes on or is done, what it
+// brought, and what it has used.
+func runWords(r threads.RunLine) string {
+	words := r.Title
+	if r.Reason != "" && r.Result != threads.OutcomeDone {
+		words = r.Reason
+	}
+	words += page.Behind("; ", page.ChangesText(r.Changes))
+	if len(r.FailedChecks) > 0 {
+		words += "; failed: " + app.Joined(r.FailedChecks)
+	}
+	if used := page.UsedText(r.Used); used != r.Reason {
+		words += page.Behind("; ", used)
+	}
+	return words
 }
 
 // heldText lists what the caller holds.
@@ -165,12 +223,13 @@ func (d StatusText) Text(p *page.Page) {
 // Status is the command leslie status.
 func Status() *cli.Command {
 	return &cli.Command{
-		Name: "status", Summary: "show a thread, or without an id a summary of the store and what waits for you",
+		Name: "status", Summary: "show a thread, or without an id a summary: what waits for you, what agents did",
 		Detail:   "In a thread's worktree, without an id, it shows a person that thread.",
 		Hint:     cli.Hint{When: cli.Watching, Line: "status ID"},
 		Example:  "leslie status thread-a1b2c3d4",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}}, NamesThread: true,
-		Run: runStatus,
+		Flags: []cli.Flag{cli.NewFlag("since", cli.AnyText("T"), "the runs that ended since this time, or age (24h)")},
+		Run:   runStatus,
 	}
 }
 
@@ -179,11 +238,22 @@ func runStatus(c *cli.Call) (cli.Data, error) {
 	if id == "" && c.Who.Thread == "" && c.Who.As != thread.Agent {
 		id = c.WorktreeThread()
 	}
+	var since time.Time
+	if text := c.Text("since"); text != "" {
+		var ok bool
+		if since, ok = c.Past(text); !ok {
+			c.Fault("--since", text, cli.PastFault(text))
+		}
+		if c.Operand(0) != "" {
+			c.Fault("--since", text, "--since goes without ID")
+		}
+		id = ""
+	}
 	if id != "" {
 		return cli.RunUseCase(c, threads.ThreadStatus, threads.ThreadStatusRequest{Thread: id},
 			func(d *threads.ThreadStatusResult) cli.Data { return StatusText{d} })
 	}
-	return cli.RunUseCase(c, threads.Summary, threads.SummaryRequest{},
+	return cli.RunUseCase(c, threads.Summary, threads.SummaryRequest{Since: since},
 		func(d *threads.SummaryResult) cli.Data { return summaryText{d, c.Who.As == thread.Agent} })
 }
 
