@@ -38,6 +38,8 @@ type NewThread struct {
 	// NewObjective is the id of the objective that is made, with the thread's title, if none is
 	// open; "": that is refused.
 	NewObjective ObjectiveID
+	// OwnObjective: it is made, whatever is open.
+	OwnObjective bool
 	Parent       string // "" for none
 	Title        string
 	Intent       string

@@ -34,7 +34,7 @@ func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
 		return Thread{}, err
 	}
 	o, err := s.openObjective(in.Objective, parent)
-	if in.Objective == "" && parent == nil && in.NewObjective != "" && len(s.OpenObjectives()) == 0 {
+	if in.Objective == "" && parent == nil && in.NewObjective != "" && (in.OwnObjective || len(s.OpenObjectives()) == 0) {
 		o, err = s.CreateObjective(NewObjective{ID: in.NewObjective, Title: in.Title, Made: true}, stamp)
 	}
 	if err != nil {

@@ -6,27 +6,45 @@ import (
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/agents"
+	"leslie/internal/app/code"
 	"leslie/internal/app/threads"
 	"leslie/internal/fact"
 	"leslie/thread"
 )
 
-// NewWorkRequest begins something new: an objective, and a thread for it.
+// NewWorkRequest begins something new: a thread that an agent is to run, and an objective for it
+// unless one is named, or a parent.
 type NewWorkRequest struct {
-	Text  string // what is to be achieved
-	Agent string // by which agent; "": the one that the configuration names
+	threads.SpawnRequest
+	// NoCode: the thread owns no code. Else it does in a git repository that has a commit.
+	NoCode bool
+	Agent  string // by which agent; "": the one that the configuration names
+}
+
+// Faults returns what is wrong with the request.
+func (in NewWorkRequest) Faults(name app.Names) []app.Fault {
+	if in.NoCode && in.Code {
+		k := app.NewChecks(name)
+		k.With("NoCode", "Code", "", "cannot be used with %s", k.Name("Code"))
+		return k.Faults
+	}
+	in.Code = in.Code || !in.NoCode // perhaps
+	return in.SpawnRequest.Faults(name)
 }
 
 // NewWorkResult has both.
 type NewWorkResult struct {
 	ObjectiveID thread.ObjectiveID `json:"objectiveId"`
 	ThreadID    thread.ThreadID    `json:"threadId"`
+	// Branch and Worktree are those of its code, "" for none.
+	Branch   string `json:"branch,omitempty"`
+	Worktree string `json:"worktree,omitempty"`
 }
 
-// NewWork creates an objective and a thread with the text as its intent, in one operation,
-// if there is an agent for it. Errors: T701, T903, those of a write.
+// NewWork creates the thread, if there is an agent for it. Errors: T701, T903, those of
+// threads.Spawn.
 func NewWork(c *app.Call, in NewWorkRequest) (*NewWorkResult, error) {
-	if app.FirstLine(in.Text) == "" {
+	if app.FirstLine(in.Intent) == "" {
 		return nil, codes.InvalidArgument.New(fact.Of("reason", "Text is empty"))
 	}
 	all, chosen, err := agents.Profiles(c)
@@ -40,27 +58,22 @@ func NewWork(c *app.Call, in NewWorkRequest) (*NewWorkResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &NewWorkResult{}
+	in.OwnObjective = true
+	if !in.NoCode && !in.Code && in.Worktree == "" {
+		if repo, err := code.OpenRepo(c); err == nil {
+			head, err := repo.Resolve(c.Context(), "HEAD")
+			in.Code = err == nil && head != ""
+		}
+	}
 	made := c.Beside("spawn") // the run is an operation of its own
-	_, err = app.Batch(made, app.BatchRequest{Unnumbered: true, Lines: []app.BatchLine{
-		{Number: 1, Caller: c.Caller(), Do: func(line *app.Call) (any, error) {
-			o, err := threads.CreateObjective(line, threads.CreateObjectiveRequest{Title: app.FirstLine(in.Text)})
-			if err == nil {
-				d.ObjectiveID = o.ObjectiveID
-			}
-			return o, err
-		}},
-		{Number: 2, Caller: c.Caller(), Do: func(line *app.Call) (any, error) {
-			t, err := threads.Spawn(line, threads.SpawnRequest{Objective: string(d.ObjectiveID), Intent: in.Text, Title: app.FirstLine(in.Text)})
-			if err == nil {
-				d.ThreadID = t.ThreadID
-			}
-			return t, err
-		}},
-	}})
+	t, err := threads.Spawn(made, in.SpawnRequest)
 	c.Include(made)
 	if err != nil {
 		return nil, err
+	}
+	d := &NewWorkResult{ObjectiveID: t.ObjectiveID, ThreadID: t.ThreadID}
+	if t.Code != nil {
+		d.Branch, d.Worktree = t.Code.Branch, t.Code.Worktree
 	}
 	return d, nil
 }

@@ -17,13 +17,15 @@ type SpawnRequest struct {
 	Title     string // "": the intent's first line
 	ID        string // "": a random one
 	Objective string // "": the parent's, else the only one that is not done
-	Parent    string // "": the thread that the caller speaks for, if any
-	Inherit   thread.Inherit
-	Scope     []string // of Inherit partial: paths, folders, globs
-	Refs      []string // threads whose artifacts are frozen for the new one
-	DependsOn []string
-	Tags      []string
-	Executor  thread.Executor // "": agent
+	// OwnObjective: without Objective and Parent, one is made, whatever is open.
+	OwnObjective bool
+	Parent       string // "": the thread that the caller speaks for, if any
+	Inherit      thread.Inherit
+	Scope        []string // of Inherit partial: paths, folders, globs
+	Refs         []string // threads whose artifacts are frozen for the new one
+	DependsOn    []string
+	Tags         []string
+	Executor     thread.Executor // "": agent
 	// Priority says how early among ready threads it is claimed; nil: normal.
 	Priority *thread.Priority
 	Branch   string

@@ -244,8 +244,8 @@ func once(refs []string, targets map[string]thread.ThreadID) []string {
 
 // nameObjective names the objective that is made if none is open.
 func (in SpawnRequest) nameObjective(c *app.Call, s *thread.State, n *thread.NewThread) {
-	if in.Objective == "" && in.Parent == "" && len(s.OpenObjectives()) == 0 {
-		n.NewObjective = newObjectiveID(c, s, "")
+	if in.Objective == "" && in.Parent == "" && (in.OwnObjective || len(s.OpenObjectives()) == 0) {
+		n.NewObjective, n.OwnObjective = newObjectiveID(c, s, ""), in.OwnObjective
 	}
 }
 

@@ -424,7 +424,7 @@ func (c *Given) LockTimeout() time.Duration {
 // request id is bound to them.
 func (c *Given) recordedParams() json.RawMessage {
 	params := map[string]any{}
-	for _, o := range Options(c.Line.Cmd.Flags) {
+	for _, o := range Options(slices.Concat(c.Line.Cmd.Flags, c.Line.Cmd.Further)) {
 		switch {
 		case !c.Has(o.Name):
 		case o.Typed().Toggle:

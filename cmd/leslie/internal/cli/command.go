@@ -17,6 +17,10 @@ type Command struct {
 	Example  string // one line that works
 	Operands []Operand
 	Flags    []Flag // each an *option
+	// Further are flags of another command that this one takes, too, and FurtherSaid what help
+	// says of them here.
+	Further     []Flag
+	FurtherSaid string
 	// Unrecorded: its writes are not operations, so it has neither --request-id nor
 	// --expect-revision and cannot be part of a batch.
 	Unrecorded bool
@@ -73,7 +77,7 @@ func (cmd *Command) Path() []string { return strings.Fields(cmd.Name) }
 
 // AllFlags are the command's own flags, then those of every command.
 func (cmd *Command) AllFlags() []Flag {
-	return slices.Concat(cmd.Flags, cmd.writeFlags(writeFlags()), globalFlags())
+	return slices.Concat(cmd.Flags, cmd.Further, cmd.writeFlags(writeFlags()), globalFlags())
 }
 
 // writeFlags are the command's share of the flags of commands that write.

@@ -103,6 +103,15 @@ func ShownOptions(flags []Flag) []*option {
 	return slices.DeleteFunc(Options(flags), func(o *option) bool { return o.Typed().Old != nil })
 }
 
+// Names are the names of flags.
+func Names(flags []Flag) []string {
+	var out []string
+	for _, o := range Options(flags) {
+		out = append(out, o.Name)
+	}
+	return out
+}
+
 // Value is the value of a flag or an operand: text that must pass a check. It is a
 // urfave.Generic.
 type Value struct {

@@ -106,7 +106,8 @@ Usage: {{.Usage}}{{with .Alias}}  (alias: leslie {{.}}){{end}}
 {{fill .}}
 {{end}}{{with .Own}}
 Flags:
-{{rows .}}{{end}}{{with .Write}}
+{{rows .}}{{end}}{{with .Further}}{{fill .}}
+{{end}}{{with .Write}}
 {{fill (printf "Also %s (leslie help commands)" (names .))}}
 {{end}}{{with .Commands}}
 {{subcommands .}}
@@ -121,6 +122,7 @@ The document: leslie help topics {{.}}
 type helpTopic struct {
 	Name, Summary, Usage, Detail, Example, Alias string
 	Whole                                        string // the document of the same name
+	Further                                      string // the flags of another command
 
 	Commands           []helpRow
 	About              []*Command // for the answer in JSON
@@ -160,7 +162,7 @@ func (c *Call) showHelp(cc *urfave.Context, all []*Command) error {
 		c.showTemplate(cc, commandHelp, helpTopic{
 			Summary: cmd.Summary, Usage: wrapped(strings.Fields(cmd.UsageLine(true)), c.helpPage().width-len("Usage: "),
 				"       "), Detail: cmd.Detail, Example: cmd.Example, Alias: cmd.alias,
-			Own: flagRows(cmd.Flags), Write: flagRows(cmd.writeFlags(writeFlags())), Commands: commandRows(subs), Whole: whole,
+			Own: flagRows(cmd.Flags), Further: cmd.FurtherSaid, Write: flagRows(cmd.writeFlags(writeFlags())), Commands: commandRows(subs), Whole: whole,
 			About: append([]*Command{cmd}, subs...),
 		})
 	case len(subs) > 0:

@@ -51,7 +51,7 @@ func helpOfCommands(all []*Command) (out []helpOfCommand) {
 		one := helpOfCommand{
 			Name: cmd.Name, Alias: cmd.alias, Summary: cmd.Summary, Usage: cmd.UsageLine(true), Detail: cmd.Detail,
 			Example: cmd.Example,
-			Flags:   helpOfFlags(cmd.Flags), WriteFlags: []string{},
+			Flags:   helpOfFlags(slices.Concat(cmd.Flags, cmd.Further)), WriteFlags: []string{},
 		}
 		for _, g := range HelpGroups() {
 			if slices.Contains(strings.Fields(g.Names), cmd.Path()[0]) {

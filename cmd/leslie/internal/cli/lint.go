@@ -295,7 +295,7 @@ func (l *linter) flagsOf(cmd *Command) [][]Flag {
 	if cmd == nil {
 		return l.every
 	}
-	return [][]Flag{cmd.Flags, cmd.writeFlags(l.writes), l.globals}
+	return [][]Flag{cmd.Flags, cmd.Further, cmd.writeFlags(l.writes), l.globals}
 }
 
 func (l *linter) flagNames(cmd *Command) []string {

@@ -39,16 +39,16 @@ func Run() *cli.Command {
 		Name: "run", Lasts: true, Summary: "run a thread's agent, or with --next those of whatever is ready",
 		Writes: true, Unrecorded: true,
 		Detail: "The agent works in the thread's worktree, or in the project's folder, until the thread is done, " +
-			"waits, or reaches a limit; rules say what it may do, --ask what becomes of the rest: a person decides, " +
-			"or all is denied, or allowed. The next run goes on with its session. Status 0: it is done.",
+			"waits, or reaches a limit; rules say what it may do, --ask who decides the rest. The next run goes " +
+			"on with its session. Status 0: it is done.",
 		Example:  "leslie run thread-a1b2c3d4 --agent claude",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
 		Flags: []cli.Flag{
-			cli.NewFlag("new", cli.AnyText("TEXT"), "create an objective and a thread, and run that"),
+			cli.NewFlag("new", cli.AnyText("TEXT"), "make a thread (with code, in git) and run it"),
 			cli.Toggle("next", "run what is ready or can go on, until a signal comes"),
 			cli.NewFlag("parallel", cli.ANumber("N"), "with --next: so many agents at once (run.parallel, 2)"),
 			cli.Toggle("until-idle", "with --next: end when nothing is left to run"),
-			cli.NewFlag("objective", cli.AnID("ID", cli.ObjectiveIDs), "with --next: only its threads"),
+			cli.NewFlag("objective", cli.AnID("ID", cli.ObjectiveIDs), "with --next: only its threads; --new: its"),
 			cli.NewFlag("agent", cli.AnyText("NAME").Offering(cli.AgentNames), "run this agent (leslie agents)"),
 			cli.Toggle("fresh", "begin a new session"),
 			cli.NewFlag("turns", cli.ANumber("N"), "end a run after N turns (20)"),
@@ -60,7 +60,9 @@ func Run() *cli.Command {
 			cli.Toggle("follow", "print what it says and does"),
 			cli.Toggle("detach", "go on in the background (leslie run list)"),
 		},
-		Run: runRun,
+		Further:     newWorkFlags(),
+		FurtherSaid: "With --new also --no-code, and flags of spawn such as --base: leslie help spawn",
+		Run:         runRun,
 	}
 }
 
@@ -81,6 +83,7 @@ func runRun(c *cli.Call) (cli.Data, error) {
 	if c.Has("new") || c.Faulty("new") {
 		return runNew(c, in)
 	}
+	c.MeansNothing("without --new", cli.Names(newWorkFlags())...)
 	if c.On("next") {
 		return runNext(c, in)
 	}

@@ -1,8 +1,11 @@
 package runcmd
 
 import (
+	"slices"
+
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/page"
+	"leslie/cmd/leslie/internal/threadcmd"
 	"leslie/internal/app"
 	"leslie/internal/app/runs"
 	"leslie/thread"
@@ -38,24 +41,37 @@ func runNext(c *cli.Call, run runs.RunRequest) (cli.Data, error) {
 	return runLoopText{d}, err
 }
 
-// runNew is run --new: it creates an objective and a thread, and runs that.
+// newWorkFlags say what the thread of run --new is.
+func newWorkFlags() []cli.Flag {
+	return append(threadcmd.NewWorkFlags(), cli.Toggle("no-code", "make no branch and no worktree"))
+}
+
+// runNew is run --new: it creates a thread, and an objective for it, and runs that.
 func runNew(c *cli.Call, in runs.RunRequest) (cli.Data, error) {
 	if c.Operand(0) != "" {
 		c.Fault("--new", "", "--new creates the thread: leave ID out")
 	}
-	c.MeansNothing("with --new", "next", "parallel", "until-idle", "objective", "fresh")
+	c.MeansNothing("with --new", "next", "parallel", "until-idle", "fresh")
 	c.CheckRequest(in.Faults, nil)
+	work := runs.NewWorkRequest{SpawnRequest: threadcmd.NewWork(c), NoCode: c.On("no-code"), Agent: in.Agent}
+	work.Intent = c.Text("new")
+	labels := map[string]string{"Intent": "--new", "Refs": "--ref", "Tags": "--tag", "Accept": "--accept"}
+	c.CheckRequest(work.Faults, labels)
 	var made *runs.NewWorkResult
 	if len(c.Faults) == 0 { // else standard input is left unread
 		var err error
-		text := c.ReadContent("new", app.MaxContent)
-		made, err = cli.UseCase(c, runs.NewWork, runs.NewWorkRequest{Text: text, Agent: in.Agent})
+		work.Intent = c.ReadContent("new", app.MaxContent)
+		made, err = cli.UseCase(c, runs.NewWork, work)
 		if err != nil {
-			return nil, err
+			return nil, c.UsageOf(err, labels)
 		}
 		in.Thread = string(made.ThreadID)
 		if c.Who.Format == "text" {
-			c.WriteAside("leslie: thread " + in.Thread + " of objective " + string(made.ObjectiveID) + "\n")
+			where := ""
+			if made.Worktree != "" {
+				where = ", on " + made.Branch + " in " + made.Worktree
+			}
+			c.WriteAside("leslie: thread " + in.Thread + " of objective " + string(made.ObjectiveID) + where + "\n")
 		}
 		if c.On("detach") {
 			data, err := detach(c, runs.DetachRequest{Thread: in.Thread, Agent: in.Agent})
@@ -96,7 +112,11 @@ func detach(c *cli.Call, in runs.DetachRequest) (cli.Data, error) {
 	if in.Thread != "" {
 		args = append(args, in.Thread)
 	}
+	ofThread := cli.Names(newWorkFlags())
 	for _, f := range c.Line.Flags {
+		if c.Has("new") && (f.Name == "objective" || slices.Contains(ofThread, f.Name)) {
+			continue // the thread has it
+		}
 		switch f.Name {
 		case "detach", "new", "thread", "dir":
 		default:

@@ -62,6 +62,26 @@ func spawnRequest(c *cli.Call) threads.SpawnRequest {
 	}
 }
 
+// NewWorkFlags are those of a new thread that somebody else's command makes: all but what that
+// command decides itself.
+func NewWorkFlags() []cli.Flag {
+	decided := []string{"intent", "objective", "agent", "run", "claim", "executor"}
+	var out []cli.Flag
+	for _, o := range cli.ShownOptions(spawnFlags()) {
+		if !slices.Contains(decided, o.Name) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// NewWork reads NewWorkFlags, and what the thread is for.
+func NewWork(c *cli.Call) threads.SpawnRequest {
+	in := spawnRequest(c)
+	in.Agent, in.Run, in.Claim, in.Executor = "", false, false, ""
+	return in
+}
+
 // updateFlags set fields of a thread that is there.
 func updateFlags() []cli.Flag {
 	return []cli.Flag{
