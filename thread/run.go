@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -474,23 +475,33 @@ func RunsOf(t Thread) *RunTotals {
 	return &sum
 }
 
-// SumOfRuns sums up the runs of all threads that are not archived, of one objective or,
-// for "", of all; nil for none. It reads one record a thread with runs, however many runs
-// those had.
-func (s *State) SumOfRuns(of ObjectiveID) *RunTotals {
-	var sum *RunTotals
-	for _, t := range s.ThreadsWithRun() {
-		own := RunsOf(t)
-		switch {
-		case own == nil || of != "" && t.ObjectiveID != of:
-		case sum == nil:
-			sum = own
-		default:
-			both := sum.plus(*own)
-			sum = &both
+// SumsOfRuns sums up the runs of all threads, and those of each objective; nil for none. Archived
+// threads count, too: what was spent was spent. It reads one record a thread with runs, however
+// many runs those had. Errors: those of reading the archive.
+func (s *State) SumsOfRuns() (all *RunTotals, of map[ObjectiveID]*RunTotals, err error) {
+	lines, err := s.archivedLines(TableThreads)
+	if err != nil {
+		return nil, nil, err
+	}
+	threads, mark := s.ThreadsWithRun(), needle(`"run":[`)
+	for _, line := range lines {
+		if bytes.Contains(line.JSON, mark) {
+			threads = append(threads, decode[Thread](line.JSON))
 		}
 	}
-	return sum
+	add := func(sum *RunTotals, own RunTotals) *RunTotals {
+		if sum != nil {
+			own = sum.plus(own)
+		}
+		return &own
+	}
+	of = map[ObjectiveID]*RunTotals{}
+	for _, t := range threads {
+		if own := RunsOf(t); own != nil {
+			all, of[t.ObjectiveID] = add(all, *own), add(of[t.ObjectiveID], *own)
+		}
+	}
+	return all, of, nil
 }
 
 // Plus adds up what was used. What neither knows stays unknown.

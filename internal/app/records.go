@@ -162,7 +162,7 @@ type ObjectiveRecord struct {
 	DoneAt      *time.Time             `json:"doneAt,omitempty"`
 	Reason      string                 `json:"reason,omitempty"` // why it was cancelled
 	Threads     thread.Counts          `json:"threads"`
-	// Runs is what the agents of its threads have used that are not archived.
+	// Runs is what the agents of its threads have used, archived ones too.
 	Runs     *thread.RunTotals `json:"runs,omitempty"`
 	Revision thread.Revision   `json:"revision"`
 }

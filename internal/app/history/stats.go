@@ -47,8 +47,7 @@ type StatsResult struct {
 	Warnings int            `json:"warnings"`
 	Codes    []CodeStats    `json:"codes"`
 	Commands []CommandStats `json:"commands"`
-	// Runs is what the agents of all threads have used that are not archived; null for
-	// none.
+	// Runs is what the agents of all threads have used, archived ones too; null for none.
 	Runs *thread.RunTotals `json:"runs"`
 }
 
@@ -61,9 +60,9 @@ func Stats(c *app.Call, _ StatsRequest) (*StatsResult, error) {
 		return nil, err
 	}
 	d := t.Result()
-	_, err := c.View(func(s *thread.State) error {
-		d.Runs = s.SumOfRuns("")
-		return nil
+	_, err := c.View(func(s *thread.State) (err error) {
+		d.Runs, _, err = s.SumsOfRuns()
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -87,8 +87,12 @@ func ShowObjective(c *app.Call, in ObjectiveRequest) (*app.ObjectiveRecord, erro
 	d := &app.ObjectiveRecord{}
 	_, err := c.View(func(s *thread.State) error {
 		o, err := s.Objective(in.Objective)
+		if err != nil {
+			return err
+		}
 		*d = app.ObjectiveOf(s, o)
-		d.Runs = s.SumOfRuns(o.ID)
+		_, of, err := s.SumsOfRuns()
+		d.Runs = of[o.ID]
 		return err
 	})
 	if err != nil {

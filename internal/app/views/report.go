@@ -166,17 +166,20 @@ func (r *reporting) state(s *thread.State) (err error) {
 		return err
 	}
 	r.d.Revision = s.Revision
-	var only thread.ObjectiveID
+	all, of, err := s.SumsOfRuns()
+	if err != nil {
+		return err
+	}
 	for _, o := range r.graph.Objectives {
 		stored, _ := s.Objectives.Peek(string(o.ID))
 		record := app.ObjectiveOf(s, stored)
-		record.Runs = s.SumOfRuns(o.ID)
+		record.Runs = of[o.ID]
 		r.d.Objectives = append(r.d.Objectives, record)
 		if r.in.Objective != "" {
-			only = o.ID
+			all = of[o.ID]
 		}
 	}
-	r.d.Runs, r.waiting = s.SumOfRuns(only), s.MergesOf("")
+	r.d.Runs, r.waiting = all, s.MergesOf("")
 	r.threads = map[thread.ThreadID]*ReportThread{}
 	for _, t := range r.graph.list {
 		r.threads[t.ID] = &ReportThread{ThreadID: t.ID, CreatedAt: t.Created.At, UpdatedAt: t.Updated, Reason: t.Reason, Runs: thread.RunsOf(t)}
