@@ -86,7 +86,7 @@ func Undo(c *app.Call, in UndoRequest) (*UndoResult, error) {
 	u := NewUndoing(c, op, in.DryRun)
 	u.result.OperationID, u.result.Command = named.ID, named.Command
 	if by := w.UndoneBy[op.ID]; by != "" {
-		return nil, u.conflict("it is already undone").With(fact.Of("undoneBy", by)).WithHint("Nothing of it is left to undo; leslie undo " + string(by) + " does it again")
+		return nil, u.conflict("it is already undone").With(fact.Of("undoneBy", by)).WithHint("Nothing of it is left to undo")
 	}
 	u.result.Redoes = u.reversal.Redoes
 	if err := u.findFirst(); err != nil {

@@ -285,7 +285,7 @@ func mayLand(c *app.Call, at landsAt) error {
 		return err
 	})
 	if e := codes.Of(err); e != nil {
-		return e.WithHint("A person decides: ask one to run leslie land "+string(at.thread.ID)).WithNext("leslie diff "+string(at.thread.ID)+" --code", "leslie can "+thread.Land)
+		return e.WithHint("A person decides: ask one to run leslie land " + string(at.thread.ID)).WithNext("leslie diff " + string(at.thread.ID) + " --code")
 	}
 	return err
 }

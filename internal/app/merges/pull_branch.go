@@ -38,7 +38,7 @@ func pullBranch(c *app.Call, in PullRequest, t thread.Thread) (*MergeResult, err
 	ref, name := pulledBranch(t)
 	if len(in.Scope) > 0 || in.Strategy != "" || in.RequireApproval || in.Only == merging.OnlyArtifacts || in.Squash || in.Queue || in.Uncommitted != "" || in.Agent != "" || in.Validate != "" {
 		return nil, codes.InvalidArgument.New(fact.Of("reason", "thread '"+string(t.ID)+"' builds on no thread: what it pulls is the branch "+name+", as git merges it; only a dry run goes with that"), fact.Of("threadId", t.ID)).
-			WithNext("leslie pull " + string(t.ID) + " --dry-run")
+			WithNext("leslie context " + string(t.ID))
 	}
 	release, err := code.HoldCode(c, t.ID)
 	if err != nil {

@@ -150,7 +150,7 @@ func away(p *Planning, t thread.Thread, state thread.CodeState) error {
 	}
 	hint := back + ", or merge without code: --only artifacts"
 	if p.record.Onto != "" {
-		hint, next = back+", then land it again", []string{"leslie code restore " + string(t.ID)}
+		hint = back + ", then land it again"
 	}
 	if p.recorded {
 		hint, next = back+", or abort the merge", append(next, "leslie merge status "+string(p.record.ID))

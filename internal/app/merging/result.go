@@ -337,7 +337,7 @@ func (p *Planning) conflictError() error {
 	if total == 0 {
 		return err.WithHint("The decisions are those of the merge that was undone, and nothing is applied before you have seen them: "+goOn+
 			" applies them, leslie merge resolve "+id+" "+external.Word(p.plan.Conflicts[0].Path)+" --take SIDE --all decides again").
-			WithNext("leslie diff "+id, next)
+			WithNext("leslie merge status "+id, next)
 	}
 	return err.WithHint("Use --conflict-strategy or resolve manually: "+p.ways()+"; then "+goOn).
 		WithNext("leslie merge status "+id, next)
