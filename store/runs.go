@@ -107,6 +107,7 @@ func (s *Store) RunHeld(id thread.ThreadID) (bool, error) { return s.runsHeld(st
 type RunLoop struct {
 	Held   bool // it lives
 	Killed bool // it does not, and did not end by itself
+	PID    int  // of its process, 0 if it cannot be read
 	Since  time.Time
 }
 
@@ -118,18 +119,9 @@ func (s *Store) Loop() (l RunLoop, err error) {
 	}
 	at := path.Join(RunsDir, loopLock, runLock)
 	text, _ := os.ReadFile(s.Path(at))
+	l.PID, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 	l.Killed, l.Since = !l.Held && len(text) > 0, s.disk.ChangedAt(at).UTC().Truncate(time.Second)
 	return l, nil
-}
-
-// LoopHeld reports whether a process starts the agents of whatever is ready, and which:
-// its id, 0 if it cannot be read. Errors: T509.
-func (s *Store) LoopHeld() (held bool, pid int, err error) {
-	if held, err = s.runsHeld(loopLock); held {
-		text, _ := os.ReadFile(s.Path(path.Join(RunsDir, loopLock, runLock)))
-		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
-	}
-	return held, pid, err
 }
 
 func (s *Store) runsHeld(of string) (bool, error) {

@@ -358,7 +358,10 @@ func LastRunOf(c *Call, t thread.Thread) *RunRecord {
 
 // runKilled reports whether the process of a run that goes on is gone. What cannot be read goes on.
 func (c *Call) runKilled(t thread.Thread) bool {
-	if alive, err := c.RunAlive(t); !t.LastRun().Going() || err != nil || alive {
+	if !t.LastRun().Going() {
+		return false // and no lock is looked at
+	}
+	if alive, err := c.RunAlive(t); err != nil || alive {
 		return false
 	}
 	still := false // it may have ended since t was read

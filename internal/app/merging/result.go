@@ -274,7 +274,12 @@ func preview(p *Planning, uncommitted string) string {
 	switch {
 	case p.record.Onto != "":
 		line = "leslie land " + string(p.record.Target)
-		if usual := ""; p.call.View(func(st *thread.State) error { usual = st.UsualBranch(p.record.Target); return nil }) != nil || usual != p.record.Onto {
+		usual := "" // also where the state cannot be read
+		_ = p.call.View(func(st *thread.State) error {
+			usual = st.UsualBranch(p.record.Target)
+			return nil
+		})
+		if usual != p.record.Onto {
 			line += " --onto " + external.Word(p.record.Onto)
 		}
 	case code.WithScope:

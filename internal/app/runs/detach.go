@@ -127,8 +127,8 @@ func before(c *app.Call, in DetachRequest) (*detached, error) {
 }
 
 func (b *detached) beforeLoop(c *app.Call, in RunLoopRequest) error {
-	held, _, err := c.Store().LoopHeld()
-	if held {
+	loop, err := c.Store().Loop()
+	if loop.Held {
 		err = loopsAlready(c)
 	}
 	if err != nil {
@@ -234,7 +234,8 @@ func (b *detached) complained(err error, d *DetachResult) error {
 // agent started.
 func (b *detached) look(c *app.Call, d *DetachResult, over bool) (there bool, err error) {
 	if b.id == "" {
-		b.begun, _, err = c.Store().LoopHeld()
+		loop, err := c.Store().Loop()
+		b.begun = loop.Held
 		if err != nil || b.begun && len(b.runs) == 0 {
 			return b.begun, err
 		}

@@ -195,18 +195,18 @@ func StopLoop(c *app.Call, in StopLoopRequest) (*StopLoopResult, error) {
 		in.Patience = stopPatience
 	}
 	d := &StopLoopResult{}
-	held, _, err := c.Store().LoopHeld()
-	if err != nil || !held {
+	loop, err := c.Store().Loop()
+	if err != nil || !loop.Held {
 		return d, err
 	}
 	asked := 0
 	err = awaitRelease(c, in.Patience, func() (bool, error) {
-		held, pid, err := c.Store().LoopHeld()
-		if held && pid != asked { // it may have the lock, and its id not be there yet
-			runner.Ask(pid)
-			asked = pid
+		loop, err := c.Store().Loop()
+		if loop.Held && loop.PID != asked { // it may have the lock, and its id not be there yet
+			runner.Ask(loop.PID)
+			asked = loop.PID
 		}
-		return held, err
+		return loop.Held, err
 	})
 	if codes.Has(err, codes.WaitTimeout) {
 		err = codes.Of(err).WithHint("It will stop when its agents have ended their turns").WithNext("leslie run list", "leslie run stop --loop")

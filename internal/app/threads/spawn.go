@@ -276,7 +276,8 @@ func (in SpawnRequest) spawn(c *app.Call, s *thread.State, stamp thread.Stamp, f
 			return nil, "", err
 		}
 		d.Run = &WantedRun{Agent: in.Agent}
-		d.Run.Loop, _, _ = c.Store().LoopHeld() // it is only told
+		loop, _ := c.Store().Loop() // it is only told
+		d.Run.Loop = loop.Held
 	}
 	d.Inherited.Scope, d.Inherited.Files = n.Scope, f.inherited
 	steps := []thread.Step{{Do: thread.StepMakeDir, To: app.ThreadPlace(t.ID)}}
