@@ -272,7 +272,7 @@ var table = [...]Entry{
 		Title:    "Merge conflict",
 		Template: "Merge conflict: {count} conflicts unresolved",
 		One:      "Merge conflict: 1 conflict unresolved", Counted: "count",
-		None:        "Merge conflict: every conflict has a decision, and the merge waits to be applied",
+		None:        "The merge waits to be applied: every conflict has a decision",
 		Explanation: "All sides are kept until somebody decides.",
 		Causes: []string{
 			"Two threads changed the same lines of an artifact.",

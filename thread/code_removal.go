@@ -101,6 +101,16 @@ func (s *State) MoveCode(id ThreadID, repo, admin, worktree string, stamp Stamp)
 	})
 }
 
+// LastLanded is the newest landing, not what another thread has pulled.
+func (c *Code) LastLanded() (last CodeLanded, ok bool) {
+	for _, l := range slices.Backward(c.Landed) {
+		if !l.Pulled {
+			return l, true
+		}
+	}
+	return last, false
+}
+
 // LandedAt reports whether code was merged elsewhere with its branch at a commit. What a
 // thread that builds on it only took over, as with leslie pull, has not landed.
 func (c *Code) LandedAt(tip string) bool {

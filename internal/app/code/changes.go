@@ -3,6 +3,8 @@ package code
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 
 	"leslie/internal/app"
 	"leslie/internal/app/merging"
@@ -19,7 +21,8 @@ type Changes struct {
 	Worktree string  `json:"worktree"`
 	Parts    []Part  `json:"parts"`
 
-	head git.Commit
+	repo *git.Repo
+	head string // a commit or a tree
 }
 
 // PartKind says how far a part of the changes is.
@@ -30,13 +33,16 @@ const (
 	LandedPart      PartKind = "landed"
 	CommittedPart   PartKind = "committed"
 	UncommittedPart PartKind = "uncommitted"
+	// MergePart is what a pending merge would bring.
+	MergePart PartKind = "merge"
 )
 
 // Part is a part of a thread's changes.
 type Part struct {
 	Kind PartKind `json:"kind"`
 	// From and To are the compared commits. To is what landed them in Into, the thread of a
-	// merge or the branch of one by hand; it is null for what is not committed.
+	// merge or the branch of one by hand; it is null for what is not committed, and of a pending
+	// merge.
 	From string  `json:"from"`
 	To   *string `json:"to"`
 	Into string  `json:"into,omitempty"`
@@ -64,6 +70,9 @@ const (
 	RenamedFile  FileChange = "renamed"
 	ModeFile     FileChange = "mode"
 	TypeFile     FileChange = "type"
+	// ConflictFile: nothing differs yet, because a conflict of a pending merge about the whole file
+	// waits for a decision.
+	ConflictFile FileChange = "conflict"
 )
 
 // File is a changed file of the code.
@@ -75,6 +84,8 @@ type File struct {
 	Added   int        `json:"added"`
 	Removed int        `json:"removed"`
 	Patch   string     `json:"patch,omitempty"` // as git writes it
+	// Conflicts is the number of open conflicts of a pending merge in it.
+	Conflicts int `json:"conflicts,omitempty"`
 }
 
 // ChangesOf asks git what a thread that owns code changed: what has landed of it, what its
@@ -89,7 +100,7 @@ func ChangesOf(c *app.Call, t thread.Thread, patches bool) (*Changes, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Changes{Branch: t.Branch, Target: app.OrNull(app.BranchOf(t.OwnedCode().Target)), Worktree: WorktreeDir(c, t), Parts: []Part{}}
+	d := &Changes{Branch: t.Branch, Target: app.OrNull(app.BranchOf(t.OwnedCode().Target)), Worktree: WorktreeDir(c, t), Parts: []Part{}, repo: repo}
 	target, err := d.find(c.Context(), repo, t)
 	if err != nil {
 		return nil, err
@@ -101,6 +112,29 @@ func ChangesOf(c *app.Call, t thread.Thread, patches bool) (*Changes, error) {
 		}
 	}
 	return d, nil
+}
+
+// MergeChanges asks git what a pending merge would bring. Without patches the files have only
+// counts. Errors: T801, T904.
+func MergeChanges(ctx context.Context, d *merging.CodeDiff, patches bool) (*Changes, error) {
+	files, err := d.Repo.Diff(ctx, string(d.From), d.Tree, patches)
+	if err != nil {
+		return nil, err
+	}
+	part := Part{Kind: MergePart, From: string(d.From), Into: d.Into, Files: []File{}}
+	part.addFiles(files)
+	for _, path := range slices.Sorted(maps.Keys(d.Open)) {
+		i := slices.IndexFunc(part.Files, func(f File) bool { return f.Path == path })
+		if i < 0 {
+			i, part.Files = len(part.Files), append(part.Files, File{Path: path, Change: ConflictFile})
+		}
+		part.Files[i].Conflicts = d.Open[path]
+	}
+	out := &Changes{Branch: d.Branch, Parts: []Part{}, repo: d.Repo, head: d.Tree}
+	if len(part.Files) > 0 {
+		out.Parts = append(out.Parts, part)
+	}
+	return out, nil
 }
 
 // find finds the tip of the branch, or what it was when it was removed, and that of its
@@ -115,9 +149,11 @@ func (d *Changes) find(ctx context.Context, repo *git.Repo, t thread.Thread) (ta
 	if err != nil {
 		return "", err
 	}
-	if d.head = tips[own]; d.head == "" && code.Removed != nil {
-		d.head, err = repo.Resolve(ctx, code.Removed.Tip)
+	head := tips[own]
+	if head == "" && code.Removed != nil {
+		head, err = repo.Resolve(ctx, code.Removed.Tip)
 	}
+	d.head = string(head)
 	return tips[code.Target], err
 }
 
@@ -152,7 +188,7 @@ func (l changesLook) addFiles(part Part, files []git.FileDiff) {
 
 func (p *Part) addFiles(files []git.FileDiff) {
 	for _, f := range files {
-		p.Files = append(p.Files, File{f.Path, f.Was, changeOf(f), f.Binary, f.Added, f.Removed, f.Patch})
+		p.Files = append(p.Files, File{Path: f.Path, Was: f.Was, Change: changeOf(f), Binary: f.Binary, Added: f.Added, Removed: f.Removed, Patch: f.Patch})
 		p.Added, p.Removed = p.Added+f.Added, p.Removed+f.Removed
 	}
 }
@@ -194,7 +230,7 @@ func (l changesLook) landed(target git.Commit) error {
 			return err
 		}
 	}
-	head := l.found.head
+	head := git.Commit(l.found.head)
 	if found || head == "" || target == "" || string(head) == code.Start {
 		return nil
 	}
@@ -214,7 +250,7 @@ func (l changesLook) landed(target git.Commit) error {
 
 // committed adds what the branch has beyond its target.
 func (l changesLook) committed(target git.Commit) (err error) {
-	head := l.found.head
+	head := git.Commit(l.found.head)
 	if head == "" || head == target {
 		return nil
 	}
@@ -262,7 +298,7 @@ func (l changesLook) uncommitted(git.Commit) error {
 	if err != nil {
 		return err
 	}
-	l.addFiles(Part{Kind: UncommittedPart, From: string(l.found.head)}, files)
+	l.addFiles(Part{Kind: UncommittedPart, From: l.found.head}, files)
 	return nil
 }
 
@@ -291,13 +327,13 @@ func (d *Changes) Only(match func(path string) bool) (paths []string) {
 	return paths
 }
 
-// Paths returns the paths of all files of the thread's branch. Errors: those of ChangesOf.
-func (d *Changes) Paths(c *app.Call, t thread.Thread) ([]string, error) {
-	repo, err := RepoOf(c, t)
-	if err != nil || d.head == "" {
-		return nil, err
+// Paths returns the paths of all files of the thread's branch, or of what a merge makes. Errors:
+// T801, T904.
+func (d *Changes) Paths(ctx context.Context) ([]string, error) {
+	if d.head == "" {
+		return nil, nil
 	}
-	return repo.Paths(c.Context(), string(d.head))
+	return d.repo.Paths(ctx, d.head)
 }
 
 // AmountOf asks git how much a thread changed in its code; nil if git cannot say that within
@@ -320,20 +356,48 @@ func SubjectsOf(c *app.Call, t thread.Thread) []string {
 	return subjects
 }
 
-// LandedAmount is how much the last landing of a thread brought; nil if git cannot say it.
+// AmountWithLanded is AmountsWithLanded of one thread.
+func AmountWithLanded(c *app.Call, id thread.ThreadID) *app.CodeAmount {
+	return AmountsWithLanded(c, id)[id]
+}
+
+// AmountsWithLanded is AmountsOf, and for a thread of which nothing is left to land how much its
+// last landing brought.
+func AmountsWithLanded(c *app.Call, ids ...thread.ThreadID) map[thread.ThreadID]*app.CodeAmount {
+	all := AmountsOf(c, ids...)
+	for _, id := range ids {
+		now := all[id]
+		if now != nil && now.Commits > 0 {
+			continue
+		}
+		if landed := LandedAmount(c, id); landed != nil {
+			if now != nil {
+				landed.Uncommitted = now.Uncommitted
+			}
+			all[id] = landed
+		}
+	}
+	return all
+}
+
+// LandedAmount is how much the last landing of a thread brought, without a count of commits that
+// git no longer has; nil if git cannot say it.
 func LandedAmount(c *app.Call, id thread.ThreadID) *app.CodeAmount {
 	t, err := OwnCode(c, string(id))
-	if err != nil || len(t.OwnedCode().Landed) == 0 {
+	if err != nil {
 		return nil
 	}
-	l := t.OwnedCode().Landed[len(t.OwnedCode().Landed)-1]
+	l, landed := t.OwnedCode().LastLanded()
+	if how := t.OwnedCode().Removed; !landed && how != nil && how.Landed {
+		return landedByHand(c, t)
+	}
 	repo, err := RepoOf(c, t)
-	if err != nil || l.From == "" {
+	if err != nil || !landed || l.From == "" {
 		return nil
 	}
 	commits, _, err := repo.Count(c.Context(), git.Commit(l.Tip), git.Commit(l.From))
 	if err != nil {
-		return nil
+		commits = 0
 	}
 	files, err := repo.Diff(c.Context(), l.From, l.Commit, false)
 	if err != nil {
@@ -342,6 +406,21 @@ func LandedAmount(c *app.Call, id thread.ThreadID) *app.CodeAmount {
 	var p Part
 	p.addFiles(files)
 	return &app.CodeAmount{Commits: commits, Files: len(p.Files), Added: p.Added, Removed: p.Removed, Landed: true}
+}
+
+// landedByHand is LandedAmount of code that leslie has not landed; nil for commits that are not in
+// the target, as of a squash.
+func landedByHand(c *app.Call, t thread.Thread) *app.CodeAmount {
+	d, err := ChangesOf(c, t, false)
+	if err != nil {
+		return nil
+	}
+	for _, p := range d.Parts {
+		if p.Kind == LandedPart {
+			return &app.CodeAmount{Files: len(p.Files), Added: p.Added, Removed: p.Removed, Landed: true}
+		}
+	}
+	return nil
 }
 
 // AmountsOf is AmountOf of several threads, together within OverlapTime.

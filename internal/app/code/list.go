@@ -24,7 +24,10 @@ type ListRequest struct {
 }
 
 // ListResult has the code of threads, ordered as in a list.
-type ListResult struct{ app.Items[Item] }
+type ListResult struct {
+	app.Items[Item]
+	Archived int `json:"archived,omitempty"` // how many archived threads own code, if no other does
+}
 
 // Item is a thread's code as git sees it. A member that is nil is not known: the time
 // was up, or the folder cannot be read.
@@ -58,6 +61,8 @@ type Item struct {
 	// Pushed is the upstream of the branch that has commits which the branch lacks, as it was
 	// fetched last.
 	Pushed *PushedCode `json:"pushed,omitempty"`
+	// LandedAs is the newest landing of code that was removed with its worktree.
+	LandedAs *thread.CodeLanded `json:"landedAs,omitempty"`
 	// Landed: the target has all that is committed, as commits or only what they change (a
 	// squash), or leslie has merged it into a branch of a thread that does not build on it.
 	Landed *bool `json:"landed,omitempty"`
@@ -89,6 +94,7 @@ func List(c *app.Call, in ListRequest) (*ListResult, error) {
 	c.ReadOnly()
 	var owners []thread.Thread
 	var origins []thread.CodeOrigin
+	archived := 0
 	_, err := c.View(func(s *thread.State) error {
 		if owners = nil; len(in.Threads) == 0 {
 			owners = s.ThreadsWithCode()
@@ -101,7 +107,16 @@ func List(c *app.Call, in ListRequest) (*ListResult, error) {
 			owners = append(owners, t)
 		}
 		origins = s.CodeOrigins(owners)
-		return nil
+		if archived = 0; len(owners) > 0 {
+			return nil
+		}
+		all, err := s.First(thread.Filter{Status: thread.Archived}, 0)
+		for _, t := range all.Threads {
+			if t.OwnedCode() != nil {
+				archived++
+			}
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -116,15 +131,22 @@ func List(c *app.Call, in ListRequest) (*ListResult, error) {
 			return nil, err
 		}
 	}
-	return &ListResult{app.Items[Item]{Items: items, Total: len(items)}}, nil
+	return &ListResult{app.Items[Item]{Items: items, Total: len(items)}, archived}, nil
 }
 
 // itemOf returns what is recorded of a thread's code.
 func itemOf(c *app.Call, t thread.Thread) Item {
-	return Item{
+	item := Item{
 		ThreadID: t.ID, State: t.OwnedCode().State, Branch: t.Branch, Worktree: WorktreeDir(c, t),
 		Target: app.OrNull(app.BranchOf(t.OwnedCode().Target)), owner: t,
 	}
+	if how := t.OwnedCode().Removed; t.OwnedCode().State == thread.CodeRemoved && how != nil && (how.Landed || t.OwnedCode().LandedAt(how.Tip)) {
+		item.Landed = new(true)
+		if l, ok := t.OwnedCode().LastLanded(); ok {
+			item.LandedAs = &l
+		}
+	}
+	return item
 }
 
 // lookAtCode asks git about all items. The end of codeTime is no error: what is not

@@ -54,7 +54,7 @@ func (in DiffRequest) Faults(name app.Names) []app.Fault {
 		k.Add("Scope", artifacts[0], "%s names an artifact, and only code is compared: write %s", artifacts[0], thread.CodePrefix+artifacts[0])
 	}
 	if in.To != "" && (in.Only == OnlyCode || len(ofCode) > 0) {
-		k.Add("To", in.To, "code is compared with the branch in which it lands, so one thread is named alone")
+		k.Add("To", in.To, "code is compared with the branch in which it lands, so one thread or merge is named alone")
 	}
 	return k.Faults
 }
@@ -75,8 +75,8 @@ func (in DiffRequest) scopes() (ofCode, artifacts []string) {
 type DiffResult struct {
 	From app.Version `json:"from"`
 	To   app.Version `json:"to"`
-	// Code is what a thread changed in the code that it owns; null where there is none, or
-	// only artifacts are compared.
+	// Code is what a thread changed in the code that it owns, or what a merge would bring; null
+	// where there is none, or only artifacts are compared.
 	Code    *code.Changes `json:"code"`
 	Files   []FileDiff    `json:"files"` // artifacts, null if only code is compared
 	Added   int           `json:"added"` // lines of them
@@ -119,8 +119,8 @@ type DiffFile struct {
 	Executable bool  `json:"executable"`
 }
 
-// Diff compares two versions of artifacts and, where a thread that owns code is named alone,
-// its code with its target. W204 for entries that are not regular files, which it leaves out.
+// Diff compares two versions of artifacts and, where a thread that owns code or a pending merge of
+// code is named alone, its code with its target. W204 for entries that are not regular files, which it leaves out.
 // Errors: T903, T101, T105, T111, T303; T203 for a pattern that matches in neither version,
 // T507, T508, T801, T802, those of reading.
 func Diff(c *app.Call, in DiffRequest) (*DiffResult, error) {
@@ -161,22 +161,28 @@ func Diff(c *app.Call, in DiffRequest) (*DiffResult, error) {
 	return d, nil
 }
 
-// addCode adds what a thread changed in its code. A thread without code has none, unless it
-// was asked for: T802.
-func (d *DiffResult) addCode(c *app.Call, in DiffRequest, owner thread.Thread, patterns []string) error {
+// addCode adds what a thread changed in its code, or what a merge would bring. One without code
+// has none, unless it was asked for: T802.
+func (d *DiffResult) addCode(c *app.Call, in DiffRequest, owner thread.Thread, patterns []string) (err error) {
 	switch asked := in.Only == OnlyCode || len(patterns) > 0; {
+	case d.To.Kind == app.MergeVersion && in.To == "":
+		d.Code, err = codeOfPending(c, d.To, !in.Stat)
+		if asked && err == nil && d.Code == nil {
+			err = thread.NoCode(d.To.ThreadID, "the merge brings no code").WithNext("leslie diff " + string(d.To.MergeID))
+		}
 	case asked && owner.ID == "":
 		return codes.InvalidArgument.New(fact.Of("reason", "the code of a thread is compared as it is now, so the thread's id is named alone, not "+in.From))
 	case asked && owner.OwnedCode() == nil:
 		return thread.NoCode(d.To.ThreadID, "it was spawned without --code")
 	case owner.OwnedCode() == nil, !asked && owner.Unmade() != nil:
 		return nil
+	default:
+		d.Code, err = code.ChangesOf(c, owner, !in.Stat)
 	}
-	set, err := artifacts.ScopeIn(patterns, owner.ID)
-	if err != nil {
+	if err != nil || d.Code == nil {
 		return err
 	}
-	d.Code, err = code.ChangesOf(c, owner, !in.Stat)
+	set, err := artifacts.ScopeIn(patterns, d.To.ThreadID)
 	if err != nil || set.Everything() {
 		return err
 	}
@@ -184,7 +190,7 @@ func (d *DiffResult) addCode(c *app.Call, in DiffRequest, owner thread.Thread, p
 	if len(set.Unmatched(withAllFolders(paths))) == 0 {
 		return nil
 	}
-	there, err := d.Code.Paths(c, owner)
+	there, err := d.Code.Paths(c.Context())
 	if err != nil {
 		return err
 	}
@@ -192,11 +198,33 @@ func (d *DiffResult) addCode(c *app.Call, in DiffRequest, owner thread.Thread, p
 		for i := range none {
 			none[i] = thread.CodePrefix + none[i]
 		}
-		return codes.ScopeNotFound.New(fact.Of("path", none[0]), fact.Of("threadId", owner.ID), fact.Of("paths", none)).
+		return codes.ScopeNotFound.New(fact.Of("path", none[0]), fact.Of("threadId", d.To.ThreadID), fact.Of("paths", none)).
 			WithHint("After code: stands a path from the top of the repository; see which files of the code changed").
-			WithNext("leslie diff " + string(owner.ID) + " --code --stat")
+			WithNext("leslie diff " + d.To.String() + " --code --stat")
 	}
 	return nil
+}
+
+// codeOfPending is what a pending merge would bring to the code, with what somebody decided by
+// editing its work files; nil for none.
+func codeOfPending(c *app.Call, v app.Version, patches bool) (*code.Changes, error) {
+	s, err := merging.Look(MergeCall(c, MergeMeans{}, app.Settings{}), string(v.MergeID))
+	if err == nil {
+		s, err = s.Edited()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return codeOfMerge(c.Context(), s, patches)
+}
+
+// codeOfMerge is what a merge would bring to the code, nil for none.
+func codeOfMerge(ctx context.Context, s *merging.Session, patches bool) (*code.Changes, error) {
+	d, err := s.View().CodeDiff()
+	if err != nil || d == nil {
+		return nil, err
+	}
+	return code.MergeChanges(ctx, d, patches)
 }
 
 // find finds the two versions, and the thread if its current version was named alone.
@@ -232,11 +260,11 @@ func (d *DiffResult) find(c *app.Call, in DiffRequest) (owner thread.Thread, err
 
 // read reads both versions and compares them.
 func (d *DiffResult) read(c *app.Call, set scope.Set, stat bool) error {
-	from, err := ReadVersion(c, d.From, set)
+	from, err := artifactsOf(c, d.From, set)
 	if err != nil {
 		return err
 	}
-	to, err := ReadVersion(c, d.To, set)
+	to, err := artifactsOf(c, d.To, set)
 	if err != nil {
 		return err
 	}
@@ -266,6 +294,15 @@ func (d *DiffResult) read(c *app.Call, set scope.Set, stat bool) error {
 		}
 	}
 	return nil
+}
+
+// artifactsOf reads the artifacts of a version. What a merge does to code is compared by git.
+func artifactsOf(c *app.Call, v app.Version, set scope.Set) (VersionTree, error) {
+	tree, err := ReadVersion(c, v, set)
+	if v.Kind == app.MergeVersion {
+		maps.DeleteFunc(tree.Files, func(path string, _ versionFile) bool { return strings.HasPrefix(path, thread.CodePrefix) })
+	}
+	return tree, err
 }
 
 // compare adds what differs at a path.
@@ -351,11 +388,17 @@ func (f *FileDiff) Compare(from, to []byte, stat bool) {
 	}
 }
 
-// MergeDiff returns what a merge without open conflicts would change in its target.
-// Errors: T507, T508, T509.
-func MergeDiff(s *merging.Session) ([]FileDiff, error) {
-	var out []FileDiff
+// MergeDiff returns what a merge without open conflicts would change in its target: its code and
+// its files. Errors: T507, T508, T509, T801.
+func MergeDiff(ctx context.Context, s *merging.Session) (d *DiffResult, err error) {
+	d = &DiffResult{}
+	if d.Code, err = codeOfMerge(ctx, s, true); err != nil {
+		return nil, err
+	}
 	for _, c := range s.View().Files() {
+		if strings.HasPrefix(c.Path, thread.CodePrefix) {
+			continue
+		}
 		f := FileDiff{Path: c.Path, Change: ModifiedFile, From: mergedFile(c.Before), To: mergedFile(c.After)}
 		switch {
 		case c.Idle():
@@ -376,9 +419,9 @@ func MergeDiff(s *merging.Session) ([]FileDiff, error) {
 			}
 			f.Compare(before, after, false)
 		}
-		out = append(out, f)
+		d.Files = append(d.Files, f)
 	}
-	return out, nil
+	return d, nil
 }
 
 func mergedFile(f merge.File) *DiffFile {

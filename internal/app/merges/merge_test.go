@@ -217,8 +217,11 @@ func TestTheDiffOfAMergeIsWhatItChanges(t *testing.T) {
 	m.write("child", map[string]string{"new.bin": "\x00new"})
 	require.NoError(t, os.Remove(filepath.Join(m.Root(), store.Dir, store.ThreadsDir, "child", "gone.md")))
 	var files []merges.FileDiff
-	person := reviewer{taking(merge.TakeTheirs), func(s *merging.Session) (err error) {
-		files, err = merges.MergeDiff(s)
+	person := reviewer{taking(merge.TakeTheirs), func(s *merging.Session) error {
+		d, err := merges.MergeDiff(t.Context(), s)
+		if err == nil {
+			files = d.Files
+		}
 		return err
 	}}
 	_, err := merges.Merge(m.call(), intoMain(merges.MergeMeans{Person: person}))

@@ -77,6 +77,8 @@ type versionKey struct {
 type codePlan struct {
 	// tree is the result; "" while a conflict is open.
 	tree string
+	// open is what a source with open conflicts makes of it; nil once there is a tree.
+	open *openCode
 	// onto is the commit on which the last source was merged.
 	onto git.Commit
 	// changes is what it changes in the target, once there is a tree.
@@ -84,6 +86,12 @@ type codePlan struct {
 	// unmerged has what git could not merge, by the plan's path, of the source that came
 	// last to it.
 	unmerged map[string]unmergedCode
+}
+
+// openCode is a merge with open conflicts.
+type openCode struct {
+	merged git.Merge
+	plan   *merge.Plan
 }
 
 type unmergedCode struct {
@@ -414,6 +422,7 @@ func (in *codeInputs) plan(decisions map[string]merge.Decision) (files []merge.C
 		})
 		files, conflicts = append(files, plan.Files...), append(conflicts, plan.Conflicts...)
 		if plan.Open() > 0 {
+			made.open = &openCode{merged, plan}
 			return files, conflicts, made, nil
 		}
 		if tree, err = in.resolved(merged, plan); err != nil {
@@ -606,7 +615,8 @@ func messageOf(m git.Merge, path string) string {
 	return ""
 }
 
-// resolved returns the tree with what the plan made of the conflicts.
+// resolved returns the tree with what the plan made of the conflicts. One that is open stands
+// between markers, or leaves the target's file as it is if it is about the whole of it.
 func (in *codeInputs) resolved(m git.Merge, plan *merge.Plan) (string, error) {
 	with := map[string]git.Blob{}
 	var paths []string
@@ -620,6 +630,10 @@ func (in *codeInputs) resolved(m git.Merge, plan *merge.Plan) (string, error) {
 		f := plan.Files[i]
 		b, known := in.blobs[versionKey{f.After.Hash, f.After.Executable}]
 		switch {
+		case f.Open > 0 && f.Merge == nil:
+		case f.Open > 0:
+			with[u.Path] = git.Blob{Mode: fileMode(f.Before)}
+			paths, contents = append(paths, u.Path), append(contents, f.Marked(plan.Conflicts).Text)
 		case !f.After.There():
 			with[u.Path] = git.Blob{}
 		case known:
@@ -632,11 +646,7 @@ func (in *codeInputs) resolved(m git.Merge, plan *merge.Plan) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			mode := "100644"
-			if f.After.Executable {
-				mode = "100755"
-			}
-			with[u.Path] = git.Blob{Mode: mode}
+			with[u.Path] = git.Blob{Mode: fileMode(f.After)}
 			paths, contents = append(paths, u.Path), append(contents, content)
 		}
 	}
@@ -648,6 +658,14 @@ func (in *codeInputs) resolved(m git.Merge, plan *merge.Plan) (string, error) {
 		with[path] = git.Blob{Mode: with[path].Mode, Object: objects[i]}
 	}
 	return in.repo.Replace(in.ctx, m.Tree, with)
+}
+
+// fileMode is the mode of a file as git writes it.
+func fileMode(f merge.File) string {
+	if f.Executable {
+		return "100755"
+	}
+	return "100644"
 }
 
 // withCode adds the plan of code to that of artifacts.

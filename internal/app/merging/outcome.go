@@ -1,8 +1,10 @@
 package merging
 
 import (
+	"strings"
 	"time"
 
+	"leslie/internal/git"
 	"leslie/merge"
 	"leslie/thread"
 )
@@ -133,6 +135,42 @@ func (s *Session) OutcomeContent(o Outcome) ([]byte, error) {
 		return o.content, nil
 	}
 	return s.inputs.reader.content(o.After.Hash)
+}
+
+// CodeDiff is what a merge does to the code of its target, as far as it is decided.
+type CodeDiff struct {
+	Repo   *git.Repo
+	Branch string     // on which it lands
+	Into   string     // the target, or the branch where that is no thread's
+	From   git.Commit // to which it is added
+	// Tree is what the merge makes of it: with open conflicts between markers, and the file that
+	// is there already where a conflict is about the whole file.
+	Tree string
+	// Open has the number of open conflicts by the file's path from the top of the repository.
+	Open map[string]int
+}
+
+// CodeDiff returns what the merge does to the code; nil if it brings none. Sources behind the
+// first one with an open conflict are left out: what they do depends on how it is decided. It
+// writes objects. Errors: T801.
+func (s View) CodeDiff() (*CodeDiff, error) {
+	in := s.inputs.code
+	if in == nil {
+		return nil, nil
+	}
+	d := &CodeDiff{Repo: in.repo, Branch: in.branch, Into: in.into, From: in.tip, Tree: s.planned.code.tree, Open: map[string]int{}}
+	for _, f := range s.plan.Files {
+		if path, is := strings.CutPrefix(f.Path, codePrefix); is && f.Open > 0 {
+			d.Open[path] = f.Open
+		}
+	}
+	if open := s.planned.code.open; open != nil {
+		var err error
+		if d.Tree, err = in.resolved(open.merged, open.plan); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
 }
 
 // Hash is the content's hash.

@@ -344,8 +344,20 @@ func (p *Planning) conflictError() error {
 			" applies them, leslie merge resolve "+id+" "+external.Word(p.plan.Conflicts[0].Path)+" --take SIDE --all decides again").
 			WithNext("leslie merge status "+id, next)
 	}
-	return err.WithHint("Use --conflict-strategy or resolve manually: "+p.ways()+"; then "+goOn).
+	return err.WithHint("Use --conflict-strategy or resolve manually: "+p.ways()+"; then "+goOn+HistoryText(codeRecord(p).How())).
 		WithNext("leslie merge status "+id, next)
+}
+
+// HistoryText says, behind a comma, which history the line that goes on with a merge makes, unless
+// it is a merge commit.
+func HistoryText(how string) string {
+	switch how {
+	case thread.LandedSquash:
+		return ", which lands it as one commit"
+	case thread.LandedRebase:
+		return ", which lands its commits one by one"
+	}
+	return ""
 }
 
 // pathsOf lists the first paths of conflicts.

@@ -44,7 +44,11 @@ func (in ListRequest) Faults(name app.Names) []app.Fault {
 }
 
 // ListResult has threads in the form of a list.
-type ListResult struct{ app.Items[app.ThreadItem] }
+type ListResult struct {
+	app.Items[app.ThreadItem]
+	// Archived is how many archived threads match, if no other does and they were not asked for.
+	Archived int `json:"archived,omitempty"`
+}
 
 // List lists threads. Errors: T903, T601, T101 and T105 for the filters, those of
 // reading.
@@ -53,13 +57,17 @@ func List(c *app.Call, in ListRequest) (*ListResult, error) {
 	if err := app.Refused(in.Faults(nil)); err != nil {
 		return nil, err
 	}
-	var page thread.Page
+	var page, archived thread.Page
 	_, err := c.View(func(s *thread.State) error {
 		f, err := in.filter(c, s)
 		if err != nil {
 			return err
 		}
 		page, err = s.First(f, in.Limit)
+		if archived = (thread.Page{}); err == nil && page.Total == 0 && in.Status == "" && !in.All && !in.Ready && !in.Mine {
+			f.Status = thread.Archived
+			archived, err = s.First(f, 1)
+		}
 		return err
 	})
 	if err != nil {
@@ -75,7 +83,7 @@ func List(c *app.Call, in ListRequest) (*ListResult, error) {
 		}
 		rows = asTree(rows)
 	}
-	return &ListResult{app.Items[app.ThreadItem]{Items: rows, Total: page.Total, Truncated: len(rows) < page.Total}}, nil
+	return &ListResult{app.Items[app.ThreadItem]{Items: rows, Total: page.Total, Truncated: len(rows) < page.Total}, archived.Total}, nil
 }
 
 // byMostUrgent moves each thread of a list to the place of the first one below it.

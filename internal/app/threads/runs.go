@@ -133,7 +133,7 @@ func (d *SummaryResult) addRuns(c *app.Call, all []thread.Thread, since time.Tim
 		}
 		d.Runs = append(d.Runs, line)
 	}
-	amounts := code.AmountsOf(c, owners...)
+	amounts := code.AmountsWithLanded(c, owners...)
 	for i := range d.Runs {
 		d.Runs[i].Changes = amounts[d.Runs[i].ThreadID]
 		d.Runs[i].Next = d.Runs[i].next()

@@ -22,6 +22,8 @@ type SpawnResult struct {
 	// ObjectiveMade: none was open, so the objective was made for the thread, with its title.
 	ObjectiveMade bool                        `json:"objectiveMade,omitempty"`
 	Status        thread.Status               `json:"status"`
+	Executor      thread.Executor             `json:"-"`
+	DependsOn     []thread.ThreadID           `json:"-"`
 	Title         string                      `json:"title"`
 	Path          string                      `json:"path"` // its folder, from the project's root
 	Dir           string                      `json:"dir"`  // its folder, absolute
@@ -44,7 +46,7 @@ type WantedRun struct {
 func newSpawnResult(c *app.Call, t thread.Thread) *SpawnResult {
 	return &SpawnResult{
 		ThreadID: t.ID, ParentID: app.OrNull(t.ParentID), ObjectiveID: t.ObjectiveID, Status: t.Status, Title: t.Title,
-		Path: app.ThreadPath(t.ID), Dir: c.Absolute(app.ThreadPath(t.ID)), Revision: t.Revision, References: []artifacts.ReferenceRecord{},
+		Executor: t.Executor, DependsOn: t.DependsOn, Path: app.ThreadPath(t.ID), Dir: c.Absolute(app.ThreadPath(t.ID)), Revision: t.Revision, References: []artifacts.ReferenceRecord{},
 		Inherited: Inherited{Mode: t.Inherit},
 	}
 }

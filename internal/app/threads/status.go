@@ -179,7 +179,7 @@ func ThreadStatus(c *app.Call, in ThreadStatusRequest) (*ThreadStatusResult, err
 	}
 	d.Artifacts = app.First(artifacts.ArtifactsOf(app.FilesOf(entries)), app.DefaultLimit)
 	if d.Code != nil {
-		d.Changes = code.AmountOf(c, d.ThreadID)
+		d.Changes = code.AmountWithLanded(c, d.ThreadID)
 	}
 	return d, nil
 }

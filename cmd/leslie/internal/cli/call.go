@@ -363,11 +363,17 @@ func (c *Call) TargetThread() string {
 	if id := c.Operand(0); id != "" {
 		return id
 	}
+	return c.OwnThread("ID")
+}
+
+// OwnThread is the thread that the call speaks for, or in whose worktree it is made; neither is a
+// usage fault of an operand.
+func (c *Call) OwnThread(operand string) string {
 	if c.Who.Thread == "" {
 		c.Who.Thread = c.WorktreeThread()
 	}
 	if c.Who.Thread == "" {
-		c.Fault("ID", "", "the operand ID is missing (or give --thread)")
+		c.Fault(operand, "", "the operand "+operand+" is missing (or give --thread)")
 	}
 	return c.Who.Thread
 }

@@ -38,9 +38,9 @@ func (d codeText) Text(p *page.Page) {
 		{Column: screen.Column{Name: "NEW"}, Cell: page.Text(func(i code.Item) string { return commits(i.Untracked) }),
 			Used: true},
 		{Column: screen.Column{Name: "HEAD", Goes: 1},
-			Cell: page.Text(func(i code.Item) string { return short(i.Head) }), Used: true},
+			Cell: page.Text(codeHead), Used: true},
 		{Column: screen.Column{Name: "WORKTREE", Goes: 2, Shrinks: true, CutStart: true},
-			Cell: page.Text(func(i code.Item) string { return i.Worktree })},
+			Cell: page.Text(codeWorktree), Used: true},
 	})
 	for _, i := range d.Items.Items {
 		if i.Pushed != nil {
@@ -50,7 +50,10 @@ func (d codeText) Text(p *page.Page) {
 			p.Line("%s: %s", i.ThreadID, i.Moved)
 		}
 	}
-	if d.Total == 0 {
+	switch {
+	case d.Archived > 0:
+		p.Line("only archived threads own code: %d (leslie list --all; leslie diff ID shows what one has landed)", d.Archived)
+	case d.Total == 0:
 		p.Line("no thread owns code; leslie spawn --code makes one that does")
 	}
 }
@@ -60,10 +63,26 @@ func codeWords(i code.Item) string {
 	switch {
 	case page.OrZero(i.Busy) != "":
 		return *i.Busy
-	case page.OrZero(i.Landed) && i.State == thread.CodeReady:
+	case page.OrZero(i.Landed) && (i.State == thread.CodeReady || i.State == thread.CodeRemoved):
 		return "landed"
 	}
-	return string(i.State)
+	return page.CodeStateText(i.State)
+}
+
+// codeHead is the commit that a thread's branch has, or with which it landed.
+func codeHead(i code.Item) string {
+	if i.Head == nil && i.LandedAs != nil {
+		return short(&i.LandedAs.Commit)
+	}
+	return short(i.Head)
+}
+
+// codeWorktree is where a thread's worktree is, "" for one that was removed.
+func codeWorktree(i code.Item) string {
+	if i.State == thread.CodeRemoved {
+		return ""
+	}
+	return i.Worktree
 }
 
 // codeLines is how many lines a thread's commits change.
@@ -120,7 +139,7 @@ func Code() *cli.Command {
 		Name: "code", Summary: "show branches and worktrees of threads that own code: what is committed and what is " +
 			"not",
 		Hint: cli.Hint{When: cli.Watching, Line: "code ID"},
-		Detail: "CHANGED and NEW are files that are not committed. Without ids: all threads that own code (leslie " +
+		Detail: "CHANGED and NEW are files that are not committed; HEAD of what has landed and was removed is the commit that landed it. Without ids: all threads that own code (leslie " +
 			"spawn --code).",
 		Example:  "leslie code thread-a1b2c3d4",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true, Many: true}},

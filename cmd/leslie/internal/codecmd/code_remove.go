@@ -146,7 +146,7 @@ func CodePrune() *cli.Command {
 		Detail: "Only where nothing is left uncommitted. The others stay, with the reason. A ref that keeps what a removed " +
 			"worktree had goes once a branch has all of it, or after code.keep (30 days).",
 		Example: "leslie code prune --dry-run",
-		Flags: []cli.Flag{cli.Toggle("refs", "delete what is kept of removed worktrees now, too"),
+		Flags: []cli.Flag{cli.Toggle("refs", "delete what is kept of removed worktrees now, too: then nothing brings that back"),
 			cli.Toggle("dry-run", "show what would be removed without changing anything")},
 		Run: runCodePrune,
 	}

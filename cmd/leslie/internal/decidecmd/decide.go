@@ -1,7 +1,6 @@
 package decidecmd
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -250,8 +249,8 @@ const (
 
 // Review implements decisions.Reviewer.
 func (p *reviewPrompt) Review(r decisions.Review) (v decisions.ReviewVerdict, err error) {
-	files := p.show(r)
-	answer, err := p.decision(r, files)
+	diff := p.show(r)
+	answer, err := p.decision(r, diff)
 	if err != nil || answer == mergecmd.WordQuit || answer == mergecmd.WordLater {
 		return decisions.ReviewVerdict{Quit: answer != mergecmd.WordLater}, err
 	}
@@ -270,7 +269,7 @@ func (p *reviewPrompt) Review(r decisions.Review) (v decisions.ReviewVerdict, er
 
 // decision asks about a request; mergecmd.WordQuit if the terminal was closed. The diff of a merge
 // is shown as often as it is asked for.
-func (p *reviewPrompt) decision(r decisions.Review, files []merges.FileDiff) (word string, err error) {
+func (p *reviewPrompt) decision(r decisions.Review, diff *merges.DiffResult) (word string, err error) {
 	question := cli.Menu{Question: "Your decision?", Choices: []screen.Choice{
 		{Word: wordApprove, Key: "a", About: "approve the request"},
 		{Word: wordDeny, Key: "d", About: "deny it; you are asked why"},
@@ -280,7 +279,7 @@ func (p *reviewPrompt) decision(r decisions.Review, files []merges.FileDiff) (wo
 			screen.Choice{Word: wordAlways, Key: "w",
 				About: "approve it, and allow from now on: " + app.Joined(r.Rules)})
 	}
-	if files != nil {
+	if diff != nil {
 		question.Choices = append(question.Choices,
 			screen.Choice{Word: mergecmd.WordDiff, Key: "f",
 				About: "show what changes in " + string(r.ThreadID) + ", line by line"})
@@ -296,7 +295,7 @@ func (p *reviewPrompt) decision(r decisions.Review, files []merges.FileDiff) (wo
 		case word != mergecmd.WordDiff:
 			return word, nil
 		}
-		if err := mergecmd.ShowDiff(p.Prompt, p.c, files, r.ThreadID); err != nil {
+		if err := mergecmd.ShowDiff(p.Prompt, p.c, diff, string(r.ThreadID)); err != nil {
 			return mergecmd.WordQuit, err
 		}
 	}
@@ -304,7 +303,7 @@ func (p *reviewPrompt) decision(r decisions.Review, files []merges.FileDiff) (wo
 
 // show draws a request: who asks for what and why, what has changed, and of a merge what
 // it would do. It returns the diff of a merge, nil if there is none.
-func (p *reviewPrompt) show(r decisions.Review) (files []merges.FileDiff) {
+func (p *reviewPrompt) show(r decisions.Review) (diff *merges.DiffResult) {
 	p.Say("\n%s %d of %d: %s  %s asks for %s", p.Paint(cli.Bold, "request"), r.Number, r.Of, r.ApprovalID, r.ThreadID,
 		p.Paint(cli.Bold, app.Joined(r.Scope)))
 	facts := &page.Page{Relative: true, Now: p.c.Env.Now}
@@ -315,18 +314,18 @@ func (p *reviewPrompt) show(r decisions.Review) (files []merges.FileDiff) {
 		p.Draw(screen.Paragraph("  ", strings.TrimSpace(line), p.Width))
 	}
 	if r.MergeID != nil {
-		files = p.mergeDiff(*r.MergeID)
-		p.plan(r, files)
+		diff = p.mergeDiff(*r.MergeID)
+		p.plan(r, diff)
 	}
 	if len(r.Changed) > 0 {
 		sayChanged(p.Prompt, r.ApprovalRecord, r.Changed)
 	}
-	return files
+	return diff
 }
 
 // mergeDiff returns what a pending merge would change, nil if that cannot be said: the
 // request is about what was recorded with it, and can be decided without.
-func (p *reviewPrompt) mergeDiff(id thread.MergeID) []merges.FileDiff {
+func (p *reviewPrompt) mergeDiff(id thread.MergeID) *merges.DiffResult {
 	project, err := app.Open(p.c.Who.Dir, p.c.Environment())
 	if err != nil {
 		return nil
@@ -335,39 +334,22 @@ func (p *reviewPrompt) mergeDiff(id thread.MergeID) []merges.FileDiff {
 	if err != nil {
 		return nil
 	}
-	return d.Files
+	return d
 }
 
 // plan draws what a merge that is asked about would do to each file, and how many lines
 // that changes where it still would do that.
-func (p *reviewPrompt) plan(r decisions.Review, files []merges.FileDiff) {
+func (p *reviewPrompt) plan(r decisions.Review, diff *merges.DiffResult) {
 	v := screen.MergeSummary{Width: p.Width, Colours: p.Coloured, Limit: mergecmd.MaxShownFiles}
-	if files != nil {
+	if diff != nil {
 		v.More = mergecmd.WordDiff + " shows all"
 	}
 	for _, f := range r.Plan {
 		one := screen.MergeFile{Path: f.Path, Verb: f.Verb()}
-		for _, d := range files {
-			if d.Path == f.Path && !slices.Contains(r.Changed, f.Path) {
-				one.Note = countsOf(d)
-			}
+		if diff != nil && !slices.Contains(r.Changed, f.Path) {
+			one.Note = mergecmd.CountsAt(diff, f.Path)
 		}
 		v.Files = append(v.Files, one)
 	}
 	p.Draw(v.Draw().Lines)
-}
-
-// countsOf says in a few words how much of a file differs.
-func countsOf(f merges.FileDiff) string {
-	switch {
-	case f.Binary:
-		return "binary"
-	case f.TooLarge:
-		return "too large to compare line by line"
-	case f.Change == merges.ModeFile:
-		return "mode " + mergecmd.GitMode(f.From) + " -> " + mergecmd.GitMode(f.To)
-	case f.Change == merges.ConflictFile:
-		return ""
-	}
-	return fmt.Sprintf("+%d -%d", f.Added, f.Removed)
 }

@@ -1,6 +1,7 @@
 package mergecmd
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -55,12 +56,19 @@ func (d diffText) codeText(p *page.Page) {
 		for _, subject := range part.Subjects {
 			p.Line("  commit: %s", subject)
 		}
+		for _, f := range part.Files {
+			if f.Conflicts > 0 {
+				p.Line("  conflict: %s, %s missing", f.Path, page.Many(f.Conflicts, "decision"))
+			}
+		}
 		if d.stat {
 			statText(p, codeStats(part.Files))
 			continue
 		}
 		for _, f := range part.Files {
-			patchText(p, f.Patch)
+			if f.Change != code.ConflictFile {
+				patchText(p, f.Patch)
+			}
 		}
 	}
 	if len(d.Code.Parts) == 0 {
@@ -73,6 +81,8 @@ func partName(c *code.Changes, part code.Part) string {
 	switch part.Kind {
 	case code.LandedPart:
 		return "code that landed in " + part.Into + " with " + (*part.To)[:12]
+	case code.MergePart:
+		return "code that the merge brings to " + part.Into
 	case code.UncommittedPart:
 		return "code not committed in " + c.Worktree
 	}
@@ -192,6 +202,45 @@ func endOfName(name string) string {
 	return name
 }
 
+// CountsAt says in a few words how much differs at a path of a merge's plan.
+func CountsAt(d *merges.DiffResult, path string) string {
+	for _, f := range d.Files {
+		if f.Path == path {
+			return countsOf(f)
+		}
+	}
+	if d.Code == nil {
+		return ""
+	}
+	for _, part := range d.Code.Parts {
+		for _, f := range part.Files {
+			switch {
+			case thread.CodePrefix+f.Path != path:
+			case f.Binary:
+				return "binary"
+			case f.Change != code.ConflictFile:
+				return fmt.Sprintf("+%d -%d", f.Added, f.Removed)
+			}
+		}
+	}
+	return ""
+}
+
+// countsOf says in a few words how much of a file differs.
+func countsOf(f merges.FileDiff) string {
+	switch {
+	case f.Binary:
+		return "binary"
+	case f.TooLarge:
+		return "too large to compare line by line"
+	case f.Change == merges.ModeFile:
+		return "mode " + GitMode(f.From) + " -> " + GitMode(f.To)
+	case f.Change == merges.ConflictFile:
+		return ""
+	}
+	return fmt.Sprintf("+%d -%d", f.Added, f.Removed)
+}
+
 // maxBar is how many signs a bar of --stat has.
 const maxBar = 40
 
@@ -230,6 +279,8 @@ func codeStats(files []code.File) (all []fileStat) {
 	for _, f := range files {
 		s := fileStat{name: f.Path, added: f.Added, removed: f.Removed, lines: !f.Binary}
 		switch {
+		case f.Change == code.ConflictFile:
+			s.note, s.lines = "conflict about the whole file", false
 		case f.Binary:
 			s.note = "binary, " + string(f.Change)
 		case f.Was != "":
@@ -287,9 +338,9 @@ func Diff() *cli.Command {
 		Hint: cli.Hint{When: cli.Sharing, Line: "diff ID"},
 		Detail: "A thread alone: its code as git diff TARGET...BRANCH shows it, what is not committed, what has " +
 			"landed; then its artifacts, compared with what it inherited. " +
+			"Without A: that of the worktree you are in. A pending MERGE: what it would change, its open conflicts between markers. " +
 			"Other versions are of artifacts: ID@CHECKPOINT (by id or name) and ID@base (what the " +
-			"thread last had in common with its parent), compared with the thread's current files; the id of a " +
-			"pending MERGE (its target as the merge would leave it, open conflicts between markers), compared with the target; or any A with any B. " +
+			"thread last had in common with its parent), compared with the thread's current files; or any A with any B. " +
 			"PATHs are files, folders and globs of artifacts; code:PATH is one of the code. Exit status 0, with or without differences.",
 		Example: "leslie diff thread-a1b2c3d4 -- code:cmd/main.go",
 		Operands: []cli.Operand{
@@ -318,8 +369,8 @@ func runDiff(c *cli.Call) (cli.Data, error) {
 	switch {
 	case len(versions) > 0:
 		in.From = versions[0]
-	case c.Who.Thread == "":
-		c.Fault("A", "", "the operand A is missing (or give --thread)")
+	default:
+		in.From = c.OwnThread("A")
 	}
 	if len(versions) > 1 {
 		in.To = versions[1]

@@ -96,8 +96,8 @@ func runDrop(c *cli.Call) (cli.Data, error) {
 	case in.Yes, c.On("dry-run"):
 		return shown, nil
 	case !c.CanPrompt():
-		return shown, codes.InvalidArgument.New(fact.Of("reason", "nobody can be asked whether to drop what was named")).
-			WithHint("Add --yes to drop it without being asked").WithNext("leslie drop " + strings.Join(in.Threads, " ") + " --dry-run")
+		return shown, codes.InvalidArgument.New(fact.Of("reason", "to drop a thread without a terminal, say --yes")).
+			WithHint("Look at what would go, then: leslie drop " + strings.Join(in.Threads, " ") + " --yes").WithNext("leslie diff " + in.Threads[0])
 	}
 	p := c.Prompt()
 	for _, i := range d.Items {

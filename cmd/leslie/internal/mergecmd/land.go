@@ -140,7 +140,7 @@ func Land() *cli.Command {
 			cli.NewFlag("message", cli.AnyText("M"), "of the commit (default: title and intent)"),
 			cli.Toggle("edit", "edit the message first, as git commit does"),
 			cli.Toggle("keep", "leave thread, worktree and branch as they are"),
-			cli.NewFlag("uncommitted", cli.OneOf("refuse", merging.TakeUncommitted), "uncommitted files (default refuse)"),
+			cli.NewFlag("uncommitted", cli.OneOf("refuse", merging.TakeUncommitted), "refuse what is not committed, or commit it"),
 			unreadFlag(),
 			cli.NewFlag("conflict-strategy", cli.OneOf(strategies...), "who resolves conflicts"),
 			cli.Toggle("dry-run", "show what would happen without changing anything"),

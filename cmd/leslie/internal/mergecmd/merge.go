@@ -148,6 +148,9 @@ func (d MergeText) howItGoesOn(p *page.Page) {
 	if d.Onto != "" {
 		then = "leslie land " + string(d.Target)
 	}
+	if d.Code != nil {
+		then += merging.HistoryText(d.Code.How)
+	}
 	edit := ""
 	if len(d.Work) > 0 {
 		edit = ", or edit " + p.Place(d.Work[0])

@@ -71,12 +71,12 @@ func (p *mergePrompt) apply(s *merging.Session, question cli.Menu) (word string,
 		case word != WordDiff:
 			return word, nil
 		}
-		files, err := merges.MergeDiff(s)
+		d, err := merges.MergeDiff(p.c.Ctx, s)
 		if err != nil {
 			p.Say("there is no diff: %s", err.Error())
 			continue
 		}
-		if err := ShowDiff(p.Prompt, p.c, files, s.View().Target()); err != nil {
+		if err := ShowDiff(p.Prompt, p.c, d, s.View().Into()); err != nil {
 			return "", err
 		}
 	}
@@ -123,13 +123,16 @@ func verbOf(f merge.Change) string {
 }
 
 // ShowDiff shows what a merge changes in its target, line by line.
-func ShowDiff(p *cli.Prompt, c *cli.Call, files []merges.FileDiff, target thread.ThreadID) error {
+func ShowDiff(p *cli.Prompt, c *cli.Call, d *merges.DiffResult, target string) error {
 	shown := &page.Page{Terminal: true, Coloured: p.Coloured}
-	for _, f := range files {
+	if d.Code != nil {
+		diffText{DiffResult: d}.codeText(shown)
+	}
+	for _, f := range d.Files {
 		FileDiffText(shown, f)
 	}
-	if len(files) == 0 {
-		shown.Line("%s stays as it is", string(target))
+	if len(d.Files) == 0 && d.Code == nil {
+		shown.Line("%s stays as it is", target)
 	}
 	return long(p, c, []byte(shown.String()))
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"leslie/internal/app"
+	"leslie/thread"
 )
 
 // ChangesText says how much a thread changed in its code: "2 commits, 3 files +40 -2, 1 file not
@@ -16,6 +17,8 @@ func ChangesText(a *app.CodeAmount) string {
 	switch {
 	case a.Commits > 0:
 		text = Many(a.Commits, "commit") + ", " + SizeText(a.Files, a.Added, a.Removed)
+	case a.Landed && a.Files > 0: // git no longer has the commits
+		text = SizeText(a.Files, a.Added, a.Removed) + ", landed"
 	case a.Landed:
 		text = "landed"
 	default:
@@ -31,6 +34,15 @@ func ChangesText(a *app.CodeAmount) string {
 		text += ", not landed"
 	}
 	return text
+}
+
+// CodeStateText is how a thread's worktree stands: "checked out" where it is ready to be worked in,
+// because "ready" reads as ready to land.
+func CodeStateText(s thread.CodeState) string {
+	if s == thread.CodeReady {
+		return "checked out"
+	}
+	return string(s)
 }
 
 // SizeText is a number of files and of their lines: "3 files +40 -2".

@@ -265,7 +265,7 @@ func codeFields(p *page.Page, c *app.CodeRecord) {
 	if c.State == thread.CodeRemoved {
 		p.Field("code", "its worktree was removed; it began at "+from)
 	} else {
-		p.Field("code", string(c.State)+", from "+from)
+		p.Field("code", page.CodeStateText(c.State)+", from "+from)
 	}
 	for _, l := range c.Landed {
 		if !l.Pulled {

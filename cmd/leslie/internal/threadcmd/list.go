@@ -26,10 +26,24 @@ func (d listText) Text(p *page.Page) {
 	}
 	page.TableOf(p, d.Items.Items, columns)
 	p.Rest(len(d.Items.Items), d.Total)
-	if d.Total == 0 {
+	ended := 0
+	for _, t := range d.Items.Items {
+		if t.Status == thread.Completed || t.Status == thread.Cancelled {
+			ended++
+		}
+	}
+	switch {
+	case d.Archived > 0:
+		p.Line("no threads match; %d archived: leslie list --all", d.Archived)
+	case d.Total == 0:
 		p.Line("no threads match")
+	case ended >= manyEnded:
+		p.Line("%d have ended; leslie archive ID... takes them out of this list", ended)
 	}
 }
+
+// manyEnded is from how many ended threads on a list says how they leave it.
+const manyEnded = 5
 
 // silence says how long ago the holder of a claim was last heard of, behind a comma; "" where
 // that is not worth a word.

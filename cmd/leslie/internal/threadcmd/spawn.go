@@ -38,6 +38,17 @@ func (d spawnText) Text(p *page.Page) {
 		p.Line("reference %s -> %s  %s, %s", ref.RefID, ref.Target, ref.Binding,
 			page.Many(ref.Files, "file")+emptyYet(ref))
 	}
+	id := string(d.ThreadID)
+	switch {
+	case d.Run != nil, d.Status != thread.Active, len(d.DependsOn) > 0:
+	case d.Claim != nil:
+		p.Line("next: leslie context --thread %s", id)
+	case d.Executor == thread.ByHuman:
+	case d.Code != nil:
+		p.Line("next: work in its worktree, or leslie run %s", id)
+	default:
+		p.Line("next: leslie run %s, or leslie claim %s", id, id)
+	}
 }
 
 // wantedText says when a wanted run starts.

@@ -144,7 +144,11 @@ type StatusText struct{ *threads.ThreadStatusResult }
 // Text renders the thread, then what is running, merged, and waiting.
 func (d StatusText) Text(p *page.Page) {
 	threadText(p, d.ThreadRecord)
-	p.Field("changes", page.ChangesText(d.Changes))
+	if text := page.ChangesText(d.Changes); d.Changes != nil && d.Changes.Files > 0 {
+		p.Field("changes", text+" (leslie diff "+string(d.ThreadID)+")")
+	} else {
+		p.Field("changes", text)
+	}
 	if d.Mistakes != nil {
 		p.Line("suspended by the mistake limit: %d failed commands in a row by %s, last %s; a person has to resume it",
 			d.Mistakes.Count, d.Mistakes.Actor, d.Mistakes.LastCode)

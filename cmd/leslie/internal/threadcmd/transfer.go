@@ -18,8 +18,8 @@ type transferText struct{ *decisions.TransferResult }
 
 func (d transferText) Text(p *page.Page) {
 	if d.Claim != nil {
-		p.Line("thread %s  handed to %s, whose claim it is until %s", d.ThreadID, d.Claim.Holder, d.Claim.Until.Format(time.RFC3339))
-		p.Line("it goes on with: leslie context %s", d.ThreadID)
+		p.Line("thread %s  handed to %s, whose claim it is until %s, and longer with each of its writes", d.ThreadID, d.Claim.Holder, d.Claim.Until.Format(time.RFC3339))
+		p.Line("%s goes on with: leslie context %s", d.Claim.Holder, d.ThreadID)
 		return
 	}
 	if d.ApprovalID == nil {
@@ -53,7 +53,8 @@ func Transfer() *cli.Command {
 		Detail: "request_approval asks a person; the thread waits for the decision. After --timeout, --fallback " +
 			"applies: block (default) leaves the request open, skip ends it without a grant, auto_approve grants " +
 			"it. delegate grants the capabilities at once, until --timeout. handoff makes --to the executor, or gives the thread " +
-			"to the agent of that name (an actor): its work stays, and context says who had it and why. The " +
+			"to the agent of that name (its LESLIE_ACTOR, as leslie history shows it): transfer ID --direction handoff --to NAME. " +
+			"Its work stays, and context says who had it and why. The " +
 			"same request again is the open one. --wait returns after the decision: approved 0, denied T404, no " +
 			"decision in time T401, for an agent also as soon as messages wait for the thread that it speaks for.",
 		Example:  "leslie transfer thread-a1b2c3d4 --direction request_approval --scope deploy --reason \"ship 1.2\"",

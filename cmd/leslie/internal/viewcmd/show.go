@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,22 +82,56 @@ func (d showOperationText) Text(p *page.Page) {
 	for _, change := range d.Changes {
 		p.Line("%s  %s", change.Record, change.How)
 		for _, f := range change.Fields {
-			before, list := records(f.Before)
-			after, others := records(f.After)
 			switch {
-			case list || others:
-				changedRecords(p, f.Field, "-", before, after)
-				changedRecords(p, f.Field, "+", after, before)
-			case change.How == "created":
+			case f.Field == "updatedAt" && change.How != "created": // the time of the operation
+			case change.How == "created" && !listed(f.After):
 				p.Line("  %s: %s", f.Field, shownValue(f.After))
 			default:
-				p.Line("  %s: %s -> %s", f.Field, shownValue(f.Before), shownValue(f.After))
+				changedField(p, f.Field, f.Before, f.After)
 			}
 		}
 	}
 	for _, f := range d.Files {
 		p.Line("%s  %s  %s", f.ThreadID, f.How, f.Path)
 	}
+}
+
+// changedField shows how a value differs: of a record, and of a list with one record before and
+// after, the fields that do.
+func changedField(p *page.Page, name string, before, after json.RawMessage) {
+	was, had := records(before)
+	is, has := records(after)
+	a, record := fields(before)
+	b, both := fields(after)
+	switch {
+	case len(was) == 1 && len(is) == 1:
+		changedField(p, name, was[0], is[0])
+	case had || has:
+		changedRecords(p, name, "-", was, is)
+		changedRecords(p, name, "+", is, was)
+	case record && both:
+		names := maps.Clone(a)
+		maps.Copy(names, b)
+		for _, field := range slices.Sorted(maps.Keys(names)) {
+			if !bytes.Equal(a[field], b[field]) {
+				changedField(p, name+"."+field, a[field], b[field])
+			}
+		}
+	default:
+		p.Line("  %s: %s -> %s", name, shownValue(before), shownValue(after))
+	}
+}
+
+// fields are those of a record.
+func fields(raw json.RawMessage) (all map[string]json.RawMessage, ok bool) {
+	err := json.Unmarshal(raw, &all)
+	return all, err == nil && all != nil
+}
+
+// listed reports whether a value is a list of records.
+func listed(raw json.RawMessage) bool {
+	_, is := records(raw)
+	return is
 }
 
 // records are the elements of a field that is a list of records.
