@@ -57,7 +57,7 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 	if q.Thread != "" {
 		part.Marks = []string{string(q.Thread)}
 	}
-	continued, hidden := map[thread.OperationID]bool{}, 0
+	continued, hidden := map[thread.OperationID]string{}, 0 // by what, of the same command
 	for op, err := range s.newestFirst(ctx, now, part) {
 		if err != nil {
 			return History{}, err
@@ -69,12 +69,12 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 			continue
 		}
 		if op.Continues != "" {
-			continued[op.Continues] = true
+			continued[op.Continues] = op.Command
 		}
 		if op.Seq >= top {
 			continue
 		}
-		if continued[op.ID] {
+		if continued[op.ID] == op.Command {
 			hidden++
 			continue
 		}

@@ -287,6 +287,14 @@ func NoCode(id ThreadID, reason string) *codes.Error {
 	return codes.NoCode.New(fact.Of("id", id), fact.Of("reason", reason), fact.Of("threadId", id))
 }
 
+// Busy adds the thread to a T805 of its worktree.
+func Busy(err error, id ThreadID) error {
+	if e := codes.Of(err); e != nil && e.Code() == codes.WorktreeBusy {
+		return e.With(fact.Of("threadId", id)).WithNext("leslie code " + string(id))
+	}
+	return err
+}
+
 // ChangeCode changes the code of a thread that is in one of some states; none means
 // any. Errors: T101, T105, T802; T107 for an archived thread.
 func (s *State) ChangeCode(arg string, in []CodeState, stamp Stamp, change func(*Thread, *Code)) (Thread, error) {

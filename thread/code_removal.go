@@ -57,6 +57,17 @@ func RemovedIn(op Operation) (id ThreadID, began bool) {
 	return "", false
 }
 
+// OnlyLost reports whether an operation only records that the worktree of a thread was not there.
+func OnlyLost(op Operation) bool {
+	return len(op.Changes) == 1 && slices.ContainsFunc(op.Changes, func(c Change) bool {
+		if op.Steps() || !strings.HasPrefix(c.Record, TableThreads+"/") {
+			return false
+		}
+		was, is := valueOf[Thread](c.Before).OwnedCode(), valueOf[Thread](c.After).OwnedCode()
+		return was != nil && is != nil && was.State != CodeLost && is.State == CodeLost
+	})
+}
+
 // MayUndo returns T402 for whoever may not undo an operation: see Invert.
 func (s *State) MayUndo(op Operation, stamp Stamp) error {
 	return (&inverting{s: s, op: op, stamp: stamp}).allowed()

@@ -17,16 +17,19 @@ import (
 // Content returns the tree that a worktree would have if all that git does not ignore
 // were committed. Nothing is written in the repository, nor is a filter of its own run.
 func (w Worktree) Content(ctx context.Context) (tree string, err error) {
-	err = w.withContent(ctx, func(found string, _ []string) error {
-		tree = found
-		return nil
+	err = w.withContent(ctx, func(run runner) error {
+		out, err := run(ctx, command{args: []string{"write-tree"}}) // it reads files, too: those as old as the index
+		tree = strings.TrimSpace(string(out))
+		return broken(err)
 	})
 	return tree, err
 }
 
-// withContent calls use with the tree of Content, and with the environment in which git finds
-// its objects.
-func (w Worktree) withContent(ctx context.Context, use func(tree string, private []string) error) error {
+// runner runs git.
+type runner func(context.Context, command) ([]byte, error)
+
+// withContent calls use with a git whose index, a copy, has the tree of Content.
+func (w Worktree) withContent(ctx context.Context, use func(run runner) error) error {
 	filters, err := w.repo.withoutFilters(ctx)
 	if err != nil {
 		return err
@@ -50,9 +53,13 @@ func (w Worktree) withContent(ctx context.Context, use func(tree string, private
 		return err
 	}
 	paths, gone := w.sorted(string(changed))
-	private := []string{
-		"GIT_INDEX_FILE=" + index, "GIT_OBJECT_DIRECTORY=" + objects,
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + listed(filepath.Join(w.repo.Admin, "objects")),
+	run := func(ctx context.Context, c command) ([]byte, error) {
+		c.with = filters
+		c.env = []string{
+			"GIT_INDEX_FILE=" + index, "GIT_OBJECT_DIRECTORY=" + objects,
+			"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + listed(filepath.Join(w.repo.Admin, "objects")),
+		}
+		return w.run(ctx, c)
 	}
 	for _, update := range []struct {
 		paths string
@@ -62,16 +69,11 @@ func (w Worktree) withContent(ctx context.Context, use func(tree string, private
 		if update.paths == "" {
 			continue
 		}
-		if _, err := w.run(ctx, command{with: filters, env: private, stdin: []byte(update.paths), args: args}); err != nil {
+		if _, err := run(ctx, command{stdin: []byte(update.paths), args: args}); err != nil {
 			return broken(err)
 		}
 	}
-	// It reads files, too: those as old as the index.
-	out, err := w.run(ctx, command{with: filters, env: private, args: []string{"write-tree"}})
-	if err != nil {
-		return broken(err)
-	}
-	return use(strings.TrimSpace(string(out)), private)
+	return use(run)
 }
 
 // sorted tells the paths of files, and of submodules, from those in whose place a folder

@@ -23,39 +23,37 @@ type FileDiff struct {
 // Diff compares two commits or trees, with renames found as git does. Without patches the
 // files have only counts. No program that the repository names runs.
 func (r *Repo) Diff(ctx context.Context, old, latest string, patches bool) ([]FileDiff, error) {
-	return diff(ctx, r.at, old, latest, patches)
+	return diff(ctx, r.at, []string{"diff-tree", "-r"}, patches, old, latest)
 }
 
 // Uncommitted compares the files of a worktree, whatever git does not ignore, with its head.
 // Nothing is written in the repository.
 func (w Worktree) Uncommitted(ctx context.Context, patches bool) (files []FileDiff, err error) {
-	err = w.withContent(ctx, func(tree string, private []string) error {
-		files, err = diff(ctx, func(ctx context.Context, c command) ([]byte, error) {
-			c.env = private
-			return w.run(ctx, c)
-		}, "HEAD", tree, patches)
+	err = w.withContent(ctx, func(run runner) error {
+		files, err = diff(ctx, run, []string{"diff-index", "--cached"}, patches, "HEAD")
 		return err
 	})
 	return files, err
 }
 
-func diff(ctx context.Context, run func(context.Context, command) ([]byte, error), old, latest string, patches bool) ([]FileDiff, error) {
-	args := []string{"diff-tree", "-r", "-z", "-M", "--no-ext-diff", "--no-textconv", "--no-color", "--raw", "--numstat"}
+// diff runs a command of git that compares what is named.
+func diff(ctx context.Context, run runner, how []string, patches bool, named ...string) ([]FileDiff, error) {
+	args := append(slices.Clone(how), "-z", "-M", "--no-ext-diff", "--no-textconv", "--no-color", "--raw", "--numstat")
 	if patches {
 		args = append(args, "--patch")
 	}
-	out, err := run(ctx, command{args: append(args, old, latest, "--")})
+	out, err := run(ctx, command{args: append(append(args, named...), "--")})
 	if err != nil {
 		return nil, broken(err)
 	}
 	files, ok := parseDiff(string(out), patches)
 	if !ok {
-		return nil, unavailable(nil, "git diff-tree: unexpected answer")
+		return nil, unavailable(nil, "git "+how[0]+": unexpected answer")
 	}
 	return files, nil
 }
 
-// parseDiff reads the answer of git diff-tree -z --raw --numstat --patch: first the names of
+// parseDiff reads the answer of git diff-tree or diff-index -z --raw --numstat --patch: first the names of
 // all files with their versions, then their counts, then their patches, in the same order.
 func parseDiff(out string, patches bool) (files []FileDiff, ok bool) {
 	next := func() (field string) {

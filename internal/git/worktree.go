@@ -9,8 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"leslie/codes"
-	"leslie/internal/fact"
+	"leslie/internal/external"
 )
 
 // ErrMoved says that a branch or a ref is not where the caller saw it.
@@ -279,8 +278,19 @@ func (w Worktree) CheckUnlocked() error {
 
 // CheckIdle returns T805 if something is in progress in the worktree.
 func (w Worktree) CheckIdle() error {
-	if what := w.Busy(); what != "" {
-		return codes.WorktreeBusy.New(fact.Of("path", w.Dir), fact.Of("what", what))
+	what := w.Busy()
+	if what == "" {
+		return nil
 	}
-	return nil
+	goOn, giveUp := what[len("a "):]+" --continue", what[len("a "):]+" --abort"
+	switch what {
+	case "another git command":
+		return w.busy(what)
+	case "a merge":
+		goOn = "commit"
+	case "a bisect":
+		goOn, giveUp = "bisect good", "bisect reset"
+	}
+	in := "git -C " + external.Word(w.Dir) + " "
+	return w.busy(what).WithHint("Finish it (" + in + goOn + ") or give it up (" + in + giveUp + "), then repeat the call")
 }

@@ -105,13 +105,25 @@ func ChangesOf(c *app.Call, t thread.Thread, patches bool) (*Changes, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := repo.ReadPrograms(c.Context()); err != nil {
+		return nil, err
+	}
 	l := changesLook{c.Context(), repo, t, d, patches}
-	for _, part := range []func(target git.Commit) error{l.landed, l.committed, l.uncommitted} {
-		if err := part(target); err != nil {
-			return nil, err
+	looks := []func(target git.Commit) ([]Part, error){l.landed, l.committed, l.uncommitted}
+	found, failed := make([][]Part, len(looks)), make([]error, len(looks))
+	SeveralAtOnce(len(looks), func(i int) { found[i], failed[i] = looks[i](target) })
+	d.Parts = append(d.Parts, slices.Concat(found...)...)
+	return d, firstError(failed)
+}
+
+// firstError is the first of several errors that is one.
+func firstError(all []error) error {
+	for _, err := range all {
+		if err != nil {
+			return err
 		}
 	}
-	return d, nil
+	return nil
 }
 
 // MergeChanges asks git what a pending merge would bring. Without patches the files have only
@@ -157,7 +169,7 @@ func (d *Changes) find(ctx context.Context, repo *git.Repo, t thread.Thread) (ta
 	return tips[code.Target], err
 }
 
-// changesLook collects the parts of a thread's changes.
+// changesLook finds the parts of a thread's changes.
 type changesLook struct {
 	ctx     context.Context
 	repo    *git.Repo
@@ -166,24 +178,21 @@ type changesLook struct {
 	patches bool
 }
 
-// add adds what differs between two commits, if anything does.
-func (l changesLook) add(part Part, from, to git.Commit) error {
+// between is the part of what differs between two commits, if anything does.
+func (l changesLook) between(part Part, from, to git.Commit) ([]Part, error) {
 	files, err := l.repo.Diff(l.ctx, string(from), string(to), l.patches)
-	if err != nil {
-		return err
-	}
 	text := string(to)
 	part.From, part.To = string(from), &text
-	l.addFiles(part, files)
-	return nil
+	return withFiles(part, files), err
 }
 
-// addFiles adds a part that has files.
-func (l changesLook) addFiles(part Part, files []git.FileDiff) {
-	if len(files) > 0 {
-		part.addFiles(files)
-		l.found.Parts = append(l.found.Parts, part)
+// withFiles is a part with its files; none without.
+func withFiles(part Part, files []git.FileDiff) []Part {
+	if len(files) == 0 {
+		return nil
 	}
+	part.addFiles(files)
+	return []Part{part}
 }
 
 func (p *Part) addFiles(files []git.FileDiff) {
@@ -209,13 +218,13 @@ func changeOf(f git.FileDiff) FileChange {
 	return ModifiedFile
 }
 
-// landed adds what each merge of leslie brought; where there was none, what one by hand did.
-func (l changesLook) landed(target git.Commit) error {
+// landed is what each merge of leslie brought; where there was none, what one by hand did.
+func (l changesLook) landed(target git.Commit) (parts []Part, err error) {
 	code, found := l.owner.OwnedCode(), false
 	for _, landing := range code.Landed {
 		commit, err := l.repo.Resolve(l.ctx, landing.Commit)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if landing.Pulled || commit == "" {
 			continue
@@ -226,50 +235,51 @@ func (l changesLook) landed(target git.Commit) error {
 			subjects, _ = l.repo.Subjects(l.ctx, landing.Tip, landing.From, maxSubjects)
 		}
 		from := cmp.Or(git.Commit(landing.From), commit+"^1") // as earlier versions recorded it
-		if err := l.add(Part{Kind: LandedPart, Into: cmp.Or(string(landing.Into), landing.Onto), Subjects: subjects}, from, commit); err != nil {
-			return err
+		one, err := l.between(Part{Kind: LandedPart, Into: cmp.Or(string(landing.Into), landing.Onto), Subjects: subjects}, from, commit)
+		if parts = append(parts, one...); err != nil {
+			return nil, err
 		}
 	}
 	head := git.Commit(l.found.head)
 	if found || head == "" || target == "" || string(head) == code.Start {
-		return nil
+		return parts, nil
 	}
 	if has, err := l.repo.Contains(l.ctx, target, head); err != nil || !has {
-		return err
+		return nil, err
 	}
 	from, to := git.Commit(code.Start), head
 	merge, err := l.repo.MergeThatBrought(l.ctx, head, target)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if merge != "" {
 		from, to = merge+"^1", merge
 	}
-	return l.add(Part{Kind: LandedPart, Into: *l.found.Target}, from, to)
+	return l.between(Part{Kind: LandedPart, Into: *l.found.Target}, from, to)
 }
 
-// committed adds what the branch has beyond its target.
-func (l changesLook) committed(target git.Commit) (err error) {
+// committed is what the branch has beyond its target.
+func (l changesLook) committed(target git.Commit) (parts []Part, err error) {
 	head := git.Commit(l.found.head)
 	if head == "" || head == target {
-		return nil
+		return nil, nil
 	}
 	part := Part{Kind: CommittedPart}
 	if target != "" {
 		if part.Commits, _, err = l.repo.Count(l.ctx, head, target); err != nil {
-			return err
+			return nil, err
 		}
 		if part.Commits > 0 {
 			if part.Subjects, err = l.repo.Subjects(l.ctx, string(head), string(target), maxSubjects); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
 	base, err := baseOf(l.ctx, l.repo, l.owner, head, target)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return l.add(part, base, head)
+	return l.between(part, base, head)
 }
 
 // baseOf is the commit since which a thread's code has what its target lacks: the base of a
@@ -287,19 +297,15 @@ func baseOf(ctx context.Context, repo *git.Repo, t thread.Thread, head, target g
 	return cmp.Or(common, git.Commit(code.Start)), err
 }
 
-// uncommitted adds what is not committed in the worktree.
-func (l changesLook) uncommitted(git.Commit) error {
+// uncommitted is what is not committed in the worktree.
+func (l changesLook) uncommitted(git.Commit) ([]Part, error) {
 	code := l.owner.OwnedCode()
 	if code.State != thread.CodeReady || Missing(l.found.Worktree) || Missing(code.Admin) {
-		return nil
+		return nil, nil
 	}
 	w := l.repo.Worktree(l.found.Worktree, code.Admin)
 	files, err := w.Uncommitted(l.ctx, l.patches)
-	if err != nil {
-		return err
-	}
-	l.addFiles(Part{Kind: UncommittedPart, From: l.found.head}, files)
-	return nil
+	return withFiles(Part{Kind: UncommittedPart, From: l.found.head}, files), err
 }
 
 // Only leaves the files that match, under their path or the one before, and returns the paths

@@ -109,6 +109,20 @@ func Remove(c *app.Call, in RemoveRequest) (*RemoveResult, error) {
 	return m.run()
 }
 
+// CheckRemovable returns what prevents the removal of the worktree of a thread, if leslie made it and
+// it is there. Errors: T801, T805.
+func CheckRemovable(c *app.Call, t thread.Thread) error {
+	owned := t.OwnedCode()
+	if owned == nil || owned.State != thread.CodeReady || !owned.Made.Worktree || Missing(WorktreeDir(c, t)) || Missing(owned.Admin) {
+		return nil
+	}
+	repo, err := QuietRepo(c, t)
+	if err == nil {
+		_, err = repo.Worktree(WorktreeDir(c, t), owned.Admin).CheckRemovable(c.Context())
+	}
+	return thread.Busy(err, t.ID)
+}
+
 // OwnCode returns a thread that owns code in one of some states. Errors: T101, T105, T802,
 // those of reading.
 func OwnCode(c *app.Call, id string, in ...thread.CodeState) (t thread.Thread, err error) {
@@ -132,7 +146,11 @@ func (m *codeRemoval) run() (*RemoveResult, error) {
 		}
 	}
 	if m.removal.Gone() {
-		return m.end(func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) { return s.LoseCode(m.t.ID, stamp) }, git.Rescued{}, true)
+		tip, err := m.repo.Branch(m.c.Context(), m.t.Branch)
+		if err != nil {
+			return nil, err
+		}
+		return m.end(func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) { return s.LoseCode(m.t.ID, stamp) }, git.Rescued{}, tip != "")
 	}
 	if code.State != thread.CodeRemoving {
 		if err := m.beginRemoval(); err != nil {
@@ -150,7 +168,7 @@ func (m *codeRemoval) run() (*RemoveResult, error) {
 func (m *codeRemoval) beginRemoval() (err error) {
 	if !m.checked { // what changes since is kept all the same
 		if _, err := m.removal.CheckRemovable(m.c.Context()); err != nil {
-			return OfThread(err, m.t.ID)
+			return thread.Busy(err, m.t.ID)
 		}
 	}
 	if m.removal.Ref, err = m.repo.FreeRescue(m.c.Context(), string(m.t.ID)); err != nil {
@@ -210,7 +228,7 @@ func (m *codeRemoval) takeBack(why error) error {
 		return m.halfDone(why)
 	}
 	m.c.SetChanged(false)
-	return OfThread(why, m.t.ID)
+	return thread.Busy(why, m.t.ID)
 }
 
 // halfDone says of an error that the removal has begun, and what ends it.
@@ -221,14 +239,6 @@ func (m *codeRemoval) halfDone(why error) error {
 	}
 	return e.With(fact.Of("changed", true), fact.Of("threadId", m.t.ID)).WithNext("leslie code remove " + string(m.t.ID)).
 		WithHint("The removal has begun, and nothing is lost: the same line again finishes it, and leslie code restore " + string(m.t.ID) + " brings the worktree back")
-}
-
-// OfThread adds the thread to T805.
-func OfThread(err error, id thread.ThreadID) error {
-	if e := codes.Of(err); e != nil && e.Code() == codes.WorktreeBusy {
-		return e.With(fact.Of("threadId", id))
-	}
-	return err
 }
 
 // finish deletes what is kept and records it.
@@ -310,7 +320,9 @@ func (m *codeRemoval) end(do func(*thread.State, thread.Stamp) (thread.Thread, e
 		}
 		if kept.Commit != "" {
 			d.Rescue = &RescuedWork{m.removal.Ref, kept.Commit, kept.Changed, kept.Untracked, kept.Ignored}
-			if !m.drops { // whose answer names the ref
+			begun := m.t.OwnedCode().State == thread.CodeRemoving
+			// A drop's answer names the ref, and a detached head alone is no work.
+			if !m.drops && (begun || kept.Changed+kept.Untracked+kept.Ignored > 0) {
 				c.Warn(warnings.Rescued.New(fact.Of("threadId", t.ID), fact.Of("ref", m.removal.Ref), fact.Of("commit", kept.Commit)))
 			}
 		}

@@ -104,13 +104,13 @@ func (r *CodeRoll) beginExchange(to git.Commit, turn int) (bool, error) {
 		return false, err
 	}
 	if r.was, err = r.x.SaveWorkAs(c.Context(), c.Caller().Actor, ref); err != nil {
-		return false, code.OfThread(err, r.ID)
+		return false, thread.Busy(err, r.ID)
 	}
 	r.x.From, r.x.To = r.was.Commit, to
 	r.done = thread.CodeRolled{Turn: turn, Ref: ref, From: string(r.was.Commit), To: string(to)}
 	same, err := r.repo.SameWork(c.Context(), r.was.Commit, to)
 	if err == nil && !same {
-		err = code.OfThread(r.x.Check(c.Context()), r.ID)
+		err = thread.Busy(r.x.Check(c.Context()), r.ID)
 	}
 	if err == nil && !same {
 		err = changeRolling(c, r.ID, func(s *thread.State, stamp thread.Stamp) error {
@@ -129,7 +129,7 @@ func (r *CodeRoll) beginExchange(to git.Commit, turn int) (bool, error) {
 }
 
 // exchange exchanges the work.
-func (r *CodeRoll) exchange() error { return code.OfThread(r.x.Run(r.C.Context()), r.ID) }
+func (r *CodeRoll) exchange() error { return thread.Busy(r.x.Run(r.C.Context()), r.ID) }
 
 // back brings back what was there, after an error, which it returns. If that fails, too,
 // the thread stays as it is, for the next call.
@@ -186,11 +186,11 @@ func revertRolling(c *app.Call, id thread.ThreadID) error {
 	}
 	now, err := x.SaveWorkAs(c.Context(), c.Caller().Actor, ref)
 	if err != nil {
-		return code.OfThread(err, id)
+		return thread.Busy(err, id)
 	}
 	x.From = now.Commit
 	if err := x.Run(c.Context()); err != nil {
-		return code.OfThread(err, id)
+		return thread.Busy(err, id)
 	}
 	if strange, err := repo.Strangers(c.Context(), now.Commit, x.To, git.Commit(left.To)); err == nil && len(strange) == 0 {
 		_ = repo.DropRef(c.Context(), ref)

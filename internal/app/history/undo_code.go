@@ -34,8 +34,10 @@ type UndoneCode struct {
 	// are back; Restore the lines that bring back others which were removed since.
 	Restored []thread.ThreadID `json:"restored,omitempty"`
 	Restore  []string          `json:"restore,omitempty"`
-	// Ended has the threads whose code it was and that stay completed.
-	Ended []thread.ThreadID `json:"ended,omitempty"`
+	// Reopened has the threads that the landing completed and that go on again, Ended others
+	// whose code it was and that stay completed.
+	Reopened []thread.ThreadID `json:"reopened,omitempty"`
+	Ended    []thread.ThreadID `json:"ended,omitempty"`
 
 	gone []thread.ThreadID // because the code had landed
 }
@@ -65,6 +67,32 @@ func (u *Undoing) restoreSources(repo *git.Repo) {
 	}
 }
 
+// reopen undoes the completion of the threads that the landing completed. What prevents it leaves
+// the thread completed.
+func (u *Undoing) reopen() {
+	d, ended := u.result.Code, u.result.Code.Ended
+	d.Ended = nil
+	for _, id := range ended {
+		undone := map[thread.OperationID]bool{}
+		done, ok, err := u.c.Store().FindOperation(u.c.Context(), func(op thread.Operation) bool {
+			if !undone[op.ID] {
+				undone[op.Undoes] = true
+			}
+			return op.Continues == u.op.ID && op.ThreadID == id && !undone[op.ID]
+		}, string(u.op.ID))
+		if ok = ok && err == nil && u.c.Request().Expect == nil; ok {
+			call := u.c.Beside("undo")
+			_, err = NewUndoing(call, done, u.dryRun).Run()
+			u.c.Include(call)
+		}
+		if !ok || err != nil {
+			d.Ended = append(d.Ended, id)
+		} else {
+			d.Reopened = append(d.Reopened, id)
+		}
+	}
+}
+
 // How code was taken back.
 const (
 	CodeRestored = "restored"
@@ -87,16 +115,20 @@ func landedBy(op thread.Operation) *thread.Merge {
 	return nil
 }
 
-// withLanding returns the landing after which an operation removed the thread's worktree, which
-// itself cannot be undone; the operation where there is none. Errors: T509.
+// withLanding returns the landing of which an operation is the rest: it completed the thread, or
+// removed its worktree, which itself cannot be undone. It returns the operation where there is
+// none, or that is undone. Errors: T509.
 func withLanding(c *app.Call, op thread.Operation) (thread.Operation, error) {
-	if op.Command != "code remove" || op.ThreadID == "" {
+	removed := op.Command == "code remove"
+	if op.ThreadID == "" || !removed && op.Continues == "" {
 		return op, nil
 	}
 	undone := map[thread.OperationID]bool{}
 	found, ok, err := c.Store().FindOperation(c.Context(), func(o thread.Operation) bool {
-		undone[o.Undoes] = true
-		return o.Seq < op.Seq && o.Actor == op.Actor && o.Concerns(op.ThreadID) && landedBy(o) != nil && !undone[o.ID]
+		if !undone[o.ID] { // an undo that was undone takes nothing back
+			undone[o.Undoes] = true
+		}
+		return o.Seq < op.Seq && o.Actor == op.Actor && o.Concerns(op.ThreadID) && (removed || o.ID == op.Continues) && landedBy(o) != nil && !undone[o.ID]
 	}, string(op.ThreadID))
 	if err != nil || !ok {
 		return op, err
@@ -191,6 +223,9 @@ func (u *Undoing) takeBackCode() error {
 	}
 	if err == nil && !u.dryRun {
 		u.restoreSources(repo)
+	}
+	if err == nil {
+		u.reopen()
 	}
 	if how != CodeReset {
 		u.result.Code.MergeAgain = landedAgain(*m)

@@ -29,14 +29,16 @@ func undoOf(c *app.Call, op thread.Operation, dryRun bool) (*UndoResult, error) 
 func dropWith(c *app.Call, op thread.Operation) (ops []thread.Operation, err error) {
 	undone := map[thread.OperationID]bool{}
 	_, _, err = c.Store().FindOperation(c.Context(), func(o thread.Operation) bool {
-		undone[o.Undoes] = true
+		if !undone[o.ID] {
+			undone[o.Undoes] = true
+		}
 		switch {
 		case o.Seq > op.Seq || !o.Concerns(op.ThreadID) || o.Steps():
 			return false
 		case o.Command != app.DropCommand:
 			return true
 		}
-		if _, began := thread.RemovedIn(o); !began && !undone[o.ID] {
+		if _, began := thread.RemovedIn(o); !began && !undone[o.ID] && !thread.OnlyLost(o) {
 			ops = append(ops, o)
 		}
 		return false

@@ -84,6 +84,14 @@ func Drop(c *app.Call, in DropRequest) (*DropResult, error) {
 		}
 		d.Items = append(d.Items, item)
 	}
+	for _, t := range all { // before the first one is cancelled
+		if t.LastRun().Going() { // which is stopped first
+			continue
+		}
+		if err := code.CheckRemovable(c, t); err != nil {
+			return nil, err
+		}
+	}
 	if !in.Yes {
 		return d, nil
 	}

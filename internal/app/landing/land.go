@@ -221,11 +221,13 @@ func land(c *app.Call, at landsAt, in Request) (*Item, error) {
 	}
 	hasLanded := result.Status == merging.Merged || result.Status == merging.NothingToDo &&
 		(item.Changes != nil && item.Changes.Landed || at.thread.OwnedCode().State == thread.CodeRemoving)
+	landing := thread.OperationID("")
 	if result.Status == merging.Merged && !c.Replayed() {
-		item.Undo = "leslie undo " + string(c.Operation().Operation)
+		landing = c.Operation().Operation
+		item.Undo = "leslie undo " + string(landing)
 	}
 	if hasLanded && !in.Keep && !in.DryRun {
-		follow(c, at.thread.ID, item)
+		follow(c, at.thread.ID, landing, item)
 	}
 	return item, nil
 }
@@ -305,9 +307,9 @@ func merge(c *app.Call, at landsAt, in Request) (*merges.MergeResult, error) {
 }
 
 // follow completes a thread whose code has landed, and removes its worktree and the branch that
-// leslie made, where nothing of it is lost.
-func follow(c *app.Call, id thread.ThreadID, item *Item) {
-	if why := complete(c, id, item); why != "" {
+// leslie made, where nothing of it is lost. Undoing the landing undoes both.
+func follow(c *app.Call, id thread.ThreadID, landing thread.OperationID, item *Item) {
+	if why := complete(c, id, landing, item); why != "" {
 		item.Kept = why
 		return
 	}
@@ -329,7 +331,7 @@ func follow(c *app.Call, id thread.ThreadID, item *Item) {
 }
 
 // complete completes a thread that goes on. why says why it does not.
-func complete(c *app.Call, id thread.ThreadID, item *Item) (why string) {
+func complete(c *app.Call, id thread.ThreadID, landing thread.OperationID, item *Item) (why string) {
 	var t thread.Thread
 	open := 0
 	if _, err := c.View(func(s *thread.State) (err error) {
@@ -346,6 +348,7 @@ func complete(c *app.Call, id thread.ThreadID, item *Item) (why string) {
 		return string(id) + " is " + string(t.Status) + ", with threads below it that are not completed"
 	}
 	done := c.Beside("done")
+	done.SetContinues(landing)
 	_, err := threads.Lifecycle(done, threads.LifecycleRequest{Thread: string(id), Action: thread.Done, Landed: true})
 	c.Include(done)
 	if err != nil {

@@ -2,7 +2,9 @@ package merges
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -268,21 +270,33 @@ func (in MergeRequest) carryOut(c *app.Call, request merging.Request, conf app.S
 // landingPatience is how long a call waits for another one that lands a merge.
 const landingPatience = 30 * time.Second
 
-// holdLanding waits until no other call lands a merge into a thread. Errors: T805, T904,
-// those of a write.
-func holdLanding(c *app.Call, target thread.ThreadID) (release func(), err error) {
-	if release, err = code.AwaitHold(c, "land-"+string(target), landingPatience); errors.Is(err, code.ErrHeld) {
-		return nil, codes.WorktreeBusy.New(fact.Of("what", "Another merge"), fact.Of("path", "the branch of '"+string(target)+"'"), fact.Of("threadId", target)).
+// holdLanding waits until no other call lands a merge in the same thread or on the same branch.
+// Errors: T805, T904, those of a write.
+func holdLanding(c *app.Call, m thread.Merge) (release func(), err error) {
+	name, branch := "land-"+string(m.Target), "the branch of '"+string(m.Target)+"'"
+	if m.Onto != "" {
+		name, branch = fmt.Sprintf("land-on-%x", sha256.Sum256([]byte(m.Onto))), "the branch '"+m.Onto+"'"
+	}
+	if release, err = code.AwaitHold(c, name, landingPatience); errors.Is(err, code.ErrHeld) {
+		return nil, codes.WorktreeBusy.New(fact.Of("what", "Another merge"), fact.Of("path", branch), fact.Of("threadId", m.Target)).
 			WithHint("Wait until it has ended, then repeat the call").WithNext("leslie merge list")
 	}
 	return release, err
 }
 
-// awaitLanding waits while another call lands a merge into a thread, and reports whether a
-// pending merge has ended then, or has gone back to the queue. Errors: those of holdLanding
-// and of a view.
+// awaitLanding waits while another call lands where a pending merge does, and reports whether that
+// has ended then, or has gone back to the queue. Errors: those of holdLanding and of a view.
 func awaitLanding(c *app.Call, target thread.ThreadID, pending string) (ended bool, err error) {
-	release, err := holdLanding(c, target)
+	m := thread.Merge{Target: target}
+	if _, err := c.View(func(s *thread.State) error {
+		if found, err := s.Merge(pending); err == nil {
+			m = found
+		}
+		return nil
+	}); err != nil {
+		return false, err
+	}
+	release, err := holdLanding(c, m)
 	if err != nil {
 		return false, err
 	}
@@ -504,7 +518,7 @@ func MergeCall(c *app.Call, means MergeMeans, conf app.Settings) merging.Call {
 			return code.CheckOut(c, target, repo, commit)
 		},
 		Person: means.Person, Approver: means.Approver,
-		Repository: oneRepo(c), HoldLanding: func(target thread.ThreadID) (func(), error) { return holdLanding(c, target) },
+		Repository: oneRepo(c), HoldLanding: func(m thread.Merge) (func(), error) { return holdLanding(c, m) },
 	}
 }
 

@@ -52,6 +52,9 @@ func pullBranch(c *app.Call, in PullRequest, t thread.Thread) (*MergeResult, err
 	if err != nil {
 		return nil, err
 	}
+	if err := repo.Worktree(code.WorktreeDir(c, t), t.OwnedCode().Admin).CheckIdle(); err != nil {
+		return nil, thread.Busy(err, t.ID)
+	}
 	p := &merging.PulledBranch{From: name, Branch: t.Branch}
 	d := &MergeResult{Target: t.ID, Sources: []thread.ThreadID{}, Files: []merging.File{}, Conflicts: []merge.Conflict{}, Branch: p, Status: merging.NothingToDo}
 	to, commits, err := joinBranch(c, repo, t, ref, name, p)

@@ -226,7 +226,7 @@ func (in *codeInputs) add(p *Planning, t thread.Thread, worktrees []git.Listed) 
 			continue
 		}
 		if err := w.CheckIdle(); err != nil {
-			return err
+			return thread.Busy(err, t.ID)
 		}
 		status, err := w.Status(in.ctx)
 		if err == nil {

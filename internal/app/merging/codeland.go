@@ -126,7 +126,7 @@ func (a *application) land() error {
 // Call.HoldLanding.
 func holdLanding(s *Session) (err error) {
 	if s.held == nil {
-		s.held, err = s.call.HoldLanding(s.record.Target)
+		s.held, err = s.call.HoldLanding(s.record)
 	}
 	return err
 }

@@ -251,8 +251,11 @@ func (p *Planning) idle() bool {
 
 // stale is T304.
 func (p *Planning) stale() error {
-	err := codes.MergeStale.New(fact.Of("target", p.record.Target), fact.Of("attempts", tries))
-	if p.recorded {
+	err := codes.MergeStale.New(fact.Of("target", p.record.Into()), fact.Of("attempts", tries))
+	switch {
+	case p.recorded && p.record.Onto != "":
+		return err.With(fact.Of("mergeId", p.record.ID)).WithNext(p.record.GoesOn())
+	case p.recorded:
 		return err.With(fact.Of("mergeId", p.record.ID))
 	}
 	return err.WithHint("Merge again").WithNext("leslie artifacts " + string(p.record.Target))

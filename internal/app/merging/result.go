@@ -138,6 +138,9 @@ type Item struct {
 	Refused *thread.Refused `json:"refused,omitempty"`
 }
 
+// Into names where the merge goes: its target, or the branch on which a thread's code lands.
+func (i Item) Into() string { return cmp.Or(i.Onto, string(i.Target)) }
+
 // Actor started a merge.
 type Actor struct {
 	As    thread.ActorKind `json:"as"`

@@ -67,9 +67,9 @@ type Call struct {
 	Doubted bool
 	// Repository finds the repository of a thread's code. Errors: T801, T509.
 	Repository func(t thread.Thread) (*git.Repo, error)
-	// HoldLanding waits until no other call lands code into a thread, and keeps others
+	// HoldLanding waits until no other call lands code where a merge does, and keeps others
 	// waiting until release. Errors: T805, T904, those of a write.
-	HoldLanding func(target thread.ThreadID) (release func(), err error)
+	HoldLanding func(m thread.Merge) (release func(), err error)
 	// NewID returns an id that is not taken.
 	NewID func(prefix string, taken func(string) bool) string
 	// Policy says what the target may do without a grant.

@@ -44,6 +44,9 @@ func (d undoText) Text(p *page.Page) {
 		for _, line := range d.Code.Restore {
 			p.Line("  its worktree was removed since; before it can land again: %s", line)
 		}
+		for _, id := range d.Code.Reopened {
+			p.Line("  %s goes on", id)
+		}
 		for _, id := range d.Code.Ended {
 			p.Line("  %s stays completed; to work on it again: leslie reopen %s", id, id)
 		}

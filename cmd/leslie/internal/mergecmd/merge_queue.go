@@ -80,8 +80,10 @@ func queuedText(m merging.Item) string {
 // PendingText says what a pending merge waits for.
 func PendingText(m merging.Item) string {
 	switch {
+	case !m.Queued && m.Decided > 0:
+		return "waits, with " + page.Many(m.Decided, "decision") + ": leslie merge status " + string(m.MergeID)
 	case !m.Queued:
-		return "waits for decisions"
+		return "waits for decisions: leslie merge status " + string(m.MergeID)
 	case m.Refused == nil:
 		return "is queued"
 	}

@@ -208,7 +208,7 @@ func (d StatusText) Text(p *page.Page) {
 		p.Line("referenced by %s  %s, %s", ref.From, ref.RefID, ref.Binding)
 	}
 	for _, m := range d.Merges {
-		p.Line("merge %s of %s into %s %s", m.MergeID, app.Joined(m.Sources), m.Target, mergecmd.PendingText(m))
+		p.Line("merge %s of %s into %s %s", m.MergeID, app.Joined(m.Sources), m.Into(), mergecmd.PendingText(m))
 	}
 	p.Field("artifacts", d.Artifacts.Total)
 	for _, a := range d.Artifacts.Items {
