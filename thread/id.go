@@ -154,6 +154,9 @@ func generated(id string) bool {
 
 func threadNotFound(id, near string) error {
 	err := codes.ThreadNotFound.New(fact.Of("threadId", id))
+	if strings.HasPrefix(id, PrefixOperation) {
+		return err.WithHint("This is the id of an operation").WithNext("leslie history")
+	}
 	if near != "" {
 		err = err.With(fact.Of("nearest", near)).WithNext("leslie status " + near)
 	}
@@ -168,7 +171,7 @@ func notWritable(t Thread) error {
 	if _, ok := t.Status.After(Reopen); ok {
 		return err.WithHint("Reopen it with leslie reopen " + string(t.ID) + ", or spawn another")
 	}
-	return err.WithHint("Spawn another; an archived thread is not reopened")
+	return err.WithHint("Spawn another, or undo what archived it: leslie history --thread " + string(t.ID) + " has the operation")
 }
 
 // lineSource gives access to the archived lines of a table. An exact id always

@@ -30,6 +30,8 @@ type CodeRecord struct {
 	Start  string              `json:"start"`
 	Slot   int                 `json:"slot,omitempty"`
 	Landed []thread.CodeLanded `json:"landed,omitempty"`
+	// Kept is the ref that keeps what its removed worktree and branch had, "" for none.
+	Kept string `json:"kept,omitempty"`
 	// Accept has the checks that an agent's done runs, Evidence how they ended; only a
 	// thread's status has that.
 	Accept   []string              `json:"accept,omitempty"`
@@ -47,8 +49,12 @@ func CodeOf(t thread.Thread) *CodeRecord {
 	if c == nil {
 		return nil
 	}
+	kept := ""
+	if c.Removed != nil {
+		kept = c.Removed.Ref
+	}
 	return &CodeRecord{
-		State: c.State, Target: OrNull(BranchOf(c.Target)), Start: c.Start, Slot: c.Slot, Landed: c.Landed, Accept: c.Accept,
+		State: c.State, Kept: kept, Target: OrNull(BranchOf(c.Target)), Start: c.Start, Slot: c.Slot, Landed: c.Landed, Accept: c.Accept,
 		Left: c.Left,
 	}
 }

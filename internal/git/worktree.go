@@ -239,6 +239,25 @@ func number(text string) int {
 	return n
 }
 
+// On reports whether the worktree has a branch checked out, which may be gone.
+func (w Worktree) On(branch string) bool {
+	data, err := os.ReadFile(filepath.Join(w.Admin, "HEAD"))
+	return err == nil && strings.TrimSpace(string(data)) == "ref: refs/heads/"+branch
+}
+
+// LastHead is the commit that the worktree had checked out last, by its log; "" if that does not say.
+func (w Worktree) LastHead() Commit {
+	data, err := os.ReadFile(filepath.Join(w.Admin, "logs", "HEAD"))
+	if err != nil {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	if words := strings.Fields(lines[len(lines)-1]); len(words) > 1 && len(words[1]) >= 40 {
+		return Commit(words[1])
+	}
+	return ""
+}
+
 // Busy returns what is in progress in a worktree, such as "a rebase" or "another git
 // command"; "" for nothing.
 func (w Worktree) Busy() string {

@@ -105,6 +105,9 @@ func ChangesOf(c *app.Call, t thread.Thread, patches bool) (*Changes, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.head == "" {
+		return nil, merging.BranchGone(t, repo.Worktree(d.Worktree, t.OwnedCode().Admin))
+	}
 	if err := repo.ReadPrograms(c.Context()); err != nil {
 		return nil, err
 	}
@@ -241,7 +244,7 @@ func (l changesLook) landed(target git.Commit) (parts []Part, err error) {
 		}
 	}
 	head := git.Commit(l.found.head)
-	if found || head == "" || target == "" || string(head) == code.Start {
+	if found || head == "" || target == "" || string(head) == code.Start || code.TakenBack(string(head)) {
 		return parts, nil
 	}
 	if has, err := l.repo.Contains(l.ctx, target, head); err != nil || !has {
@@ -362,15 +365,27 @@ func SubjectsOf(c *app.Call, t thread.Thread) []string {
 	return subjects
 }
 
-// AmountWithLanded is AmountsWithLanded of one thread.
-func AmountWithLanded(c *app.Call, id thread.ThreadID) *app.CodeAmount {
-	return AmountsWithLanded(c, id)[id]
+// StandingOf asks git how a thread's code stands and how much it changed, with what has landed; nil
+// for what git cannot say within OverlapTime.
+func StandingOf(c *app.Call, id thread.ThreadID) (item *Item, amount *app.CodeAmount) {
+	found := soon(c, []string{string(id)})
+	all := amountsOf(found)
+	addLanded(c, all, id)
+	if len(found) > 0 {
+		item = &found[0]
+	}
+	return item, all[id]
 }
 
 // AmountsWithLanded is AmountsOf, and for a thread of which nothing is left to land how much its
 // last landing brought.
 func AmountsWithLanded(c *app.Call, ids ...thread.ThreadID) map[thread.ThreadID]*app.CodeAmount {
 	all := AmountsOf(c, ids...)
+	addLanded(c, all, ids...)
+	return all
+}
+
+func addLanded(c *app.Call, all map[thread.ThreadID]*app.CodeAmount, ids ...thread.ThreadID) {
 	for _, id := range ids {
 		now := all[id]
 		if now != nil && now.Commits > 0 {
@@ -383,7 +398,6 @@ func AmountsWithLanded(c *app.Call, ids ...thread.ThreadID) map[thread.ThreadID]
 			all[id] = landed
 		}
 	}
-	return all
 }
 
 // LandedAmount is how much the last landing of a thread brought, without a count of commits that
@@ -435,8 +449,12 @@ func AmountsOf(c *app.Call, ids ...thread.ThreadID) map[thread.ThreadID]*app.Cod
 	for i, id := range ids {
 		named[i] = string(id)
 	}
+	return amountsOf(soon(c, named))
+}
+
+func amountsOf(items []Item) map[thread.ThreadID]*app.CodeAmount {
 	out := map[thread.ThreadID]*app.CodeAmount{}
-	for _, item := range soon(c, named) {
+	for _, item := range items {
 		if item.Ahead == nil || item.Files == nil {
 			continue
 		}

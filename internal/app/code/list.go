@@ -40,6 +40,8 @@ type Item struct {
 	// for a detached head.
 	CheckedOut *string `json:"checkedOut,omitempty"`
 	Head       *string `json:"head,omitempty"`
+	// BranchGone: somebody deleted the thread's branch.
+	BranchGone bool    `json:"branchGone,omitempty"`
 	Target     *string `json:"target"` // the branch from which it started, null for a commit
 	// Ahead is how many commits of its own it has that the target has not: what it took over
 	// from threads that are not below it does not count, nor what a merge by hand brought of
@@ -132,6 +134,23 @@ func List(c *app.Call, in ListRequest) (*ListResult, error) {
 		}
 	}
 	return &ListResult{app.Items[Item]{Items: items, Total: len(items)}, archived}, nil
+}
+
+// Standing says in words how the code stands: what is in progress in the worktree, that it has
+// something else checked out than the branch, that it has landed, else its state; "checked out" where
+// it is ready to be worked in, because "ready" reads as ready to land.
+func (item Item) Standing() string {
+	switch {
+	case item.BranchGone:
+		return "its branch is gone"
+	case item.Busy != nil && *item.Busy != "":
+		return *item.Busy
+	case item.Landed != nil && *item.Landed && (item.State == thread.CodeReady || item.State == thread.CodeRemoved):
+		return "landed"
+	case item.State == thread.CodeReady:
+		return "checked out"
+	}
+	return string(item.State)
 }
 
 // itemOf returns what is recorded of a thread's code.
@@ -255,7 +274,11 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 			}
 		}
 	}
-	if head == "" {
+	if code.State != thread.CodeRemoved && code.State != thread.CodeMaking {
+		item.BranchGone = tips["refs/heads/"+item.Branch] == ""
+	}
+	if head == "" || item.BranchGone {
+		item.Dirty, item.Untracked = nil, nil // of all files, compared with nothing
 		return nil
 	}
 	text := string(head)
@@ -291,6 +314,13 @@ func (item *Item) compare(ctx context.Context, repo *git.Repo, head git.Commit, 
 	landed := ahead == 0 && string(head) != code.Start && !code.TakenBack(string(head)) || code.LandedAt(string(head))
 	item.beyond = ahead
 	own, err := item.own(ctx, repo, head, tips)
+	if err == nil && ahead == 0 && code.TakenBack(string(head)) { // the target has the commits, and their revert
+		var base git.Commit
+		if base, err = baseOf(ctx, repo, item.owner, head, target); err == nil {
+			own, _, err = repo.Count(ctx, head, base)
+		}
+		item.beyond = own
+	}
 	if err != nil {
 		return err
 	}

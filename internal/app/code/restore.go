@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"leslie/internal/app"
+	"leslie/internal/app/merging"
 	"leslie/internal/git"
 	"leslie/thread"
 )
@@ -111,6 +112,9 @@ func (m *codeRestore) bring() (err error) {
 		}
 		return m.branch(x.Tip)
 	}
+	if err := branchThere(ctx, m.repo, m.t, m.worktree); err != nil {
+		return err
+	}
 	_, here := os.Lstat(dir)
 	_, known := os.Lstat(code.Admin)
 	switch {
@@ -132,7 +136,7 @@ func (m *codeRestore) bring() (err error) {
 		return err
 	}
 	if tip == "" {
-		return thread.NoCode(m.t.ID, "its worktree and its branch '"+m.t.Branch+"' are gone")
+		return merging.BranchGone(m.t, m.worktree)
 	}
 	m.worktree, err = m.repo.Restore(ctx, git.Restoring{Dir: dir, Branch: m.t.Branch, Tip: tip})
 	return err

@@ -103,19 +103,14 @@ func problemsOf(c *app.Call, repo *git.Repo, t thread.Thread) []codeProblem {
 			return r.Hold(t)
 		}
 		return []codeProblem{p}
+	case (owned.State == thread.CodeReady || owned.State == thread.CodeLost) && code.GoneBranch(c, repo, t) != nil:
+		return []codeProblem{found(codes.NoCode, "the branch '"+t.Branch+"' of thread '"+id+"' is gone; "+code.GoneBranch(c, repo, t).Hint())}
 	case owned.State == thread.CodeReady && gone, owned.State == thread.CodeLost && gone:
 		return []codeProblem{found(codes.NoCode, "the worktree of thread '"+id+"' is not there; leslie code restore "+id+" makes it again, if its disk is not only away; if somebody moved it: leslie code repair DIR")}
 	case owned.State == thread.CodeLost:
 		return []codeProblem{found(codes.NoCode, "the worktree of thread '"+id+"' was lost and is there again: leslie code restore "+id+" records that")}
 	case owned.State != thread.CodeReady:
 		return nil
-	}
-	tip, err := repo.Branch(c.Context(), t.Branch)
-	switch {
-	case err != nil:
-		return []codeProblem{codeFailure(c, err)}
-	case tip == "":
-		return []codeProblem{found(codes.NoCode, "the branch '"+t.Branch+"' of thread '"+id+"' is gone")}
 	}
 	w := repo.Worktree(code.WorktreeDir(c, t), owned.Admin)
 	if w.Restored() {

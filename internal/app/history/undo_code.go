@@ -39,6 +39,9 @@ type UndoneCode struct {
 	Reopened []thread.ThreadID `json:"reopened,omitempty"`
 	Ended    []thread.ThreadID `json:"ended,omitempty"`
 
+	// Stays has the threads whose code landed again and whose worktrees stay.
+	Stays []thread.ThreadID `json:"stays,omitempty"`
+
 	gone []thread.ThreadID // because the code had landed
 }
 
@@ -317,6 +320,18 @@ func (u *Undoing) landAgain(m thread.Merge) error {
 			WithHint("Merge again: " + landedAgain(m))
 	}
 	u.result.Code = &UndoneCode{Branch: l.Branch, Commit: l.New, How: CodeLanded}
+	if err != nil {
+		return err
+	}
+	_, err = u.c.View(func(s *thread.State) error {
+		u.result.Code.Stays = nil
+		for _, source := range l.Sources {
+			if t, _ := s.Threads.Peek(string(source.ThreadID)); m.Onto != "" && t.OwnedCode() != nil && t.OwnedCode().State == thread.CodeReady {
+				u.result.Code.Stays = append(u.result.Code.Stays, t.ID)
+			}
+		}
+		return nil
+	})
 	return err
 }
 

@@ -287,7 +287,7 @@ func mayLand(c *app.Call, at landsAt) error {
 		return err
 	})
 	if e := codes.Of(err); e != nil {
-		return e.WithHint("A person decides: ask one to run leslie land " + string(at.thread.ID)).WithNext("leslie diff " + string(at.thread.ID) + " --code")
+		return e.WithHint("A person decides: leslie status shows them that it waits to land, and they run leslie land " + string(at.thread.ID)).WithNext("leslie diff " + string(at.thread.ID) + " --code")
 	}
 	return err
 }

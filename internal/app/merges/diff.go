@@ -12,6 +12,7 @@ import (
 	"leslie/internal/app/artifacts"
 	"leslie/internal/app/code"
 	"leslie/internal/app/merging"
+	"leslie/internal/external"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
 	"leslie/merge"
@@ -77,10 +78,12 @@ type DiffResult struct {
 	To   app.Version `json:"to"`
 	// Code is what a thread changed in the code that it owns, or what a merge would bring; null
 	// where there is none, or only artifacts are compared.
-	Code    *code.Changes `json:"code"`
-	Files   []FileDiff    `json:"files"` // artifacts, null if only code is compared
-	Added   int           `json:"added"` // lines of them
-	Removed int           `json:"removed"`
+	Code  *code.Changes `json:"code"`
+	Files []FileDiff    `json:"files"` // artifacts, null if only code is compared
+	// Pending is the landing of the thread's code that waits; "" for none.
+	Pending thread.MergeID `json:"pending,omitempty"`
+	Added   int            `json:"added"` // lines of them
+	Removed int            `json:"removed"`
 }
 
 // FileChange says how a file differs.
@@ -156,9 +159,35 @@ func Diff(c *app.Call, in DiffRequest) (*DiffResult, error) {
 		err = codes.ReadFailed.New(fact.Of("path", app.ThreadPath(d.To.ThreadID)), fact.Of("reason", "its artifacts kept changing"), fact.Of("threadId", d.To.ThreadID))
 	}
 	if err != nil {
-		return nil, err
+		return nil, meantCode(c, owner, patterns, err)
 	}
 	return d, nil
+}
+
+// meantCode names, with T203 for a pattern of artifacts, the pattern of code that matches a file of
+// the thread's.
+func meantCode(c *app.Call, owner thread.Thread, patterns []string, err error) error {
+	if !codes.Has(err, codes.ScopeNotFound) || owner.OwnedCode() == nil {
+		return err
+	}
+	found, gitErr := code.ChangesOf(c, owner, false)
+	if gitErr != nil {
+		return err
+	}
+	paths, gitErr := found.Paths(c.Context())
+	set, scopeErr := artifacts.ScopeIn(patterns, owner.ID)
+	if gitErr != nil || scopeErr != nil {
+		return err
+	}
+	paths = append(paths, found.Only(set.Match)...)
+	if len(set.Unmatched(withAllFolders(paths))) > 0 {
+		return err
+	}
+	words := ""
+	for _, p := range patterns {
+		words += " " + external.Word(thread.CodePrefix+p)
+	}
+	return codes.Of(err).WithHint("A file of the code is named with code: in front").WithNext("leslie diff " + string(owner.ID) + " --" + words)
 }
 
 // addCode adds what a thread changed in its code, or what a merge would bring. One without code
@@ -246,6 +275,9 @@ func (d *DiffResult) find(c *app.Call, in DiffRequest) (owner thread.Thread, err
 			d.To = d.From
 			if owner, err = s.Thread(string(d.To.ThreadID)); err == nil {
 				d.From, err = app.InheritedOf(s, d.To.ThreadID)
+			}
+			if pending, ok := s.PendingLanding(owner.ID); ok {
+				d.Pending = pending.ID
 			}
 		case d.From.Kind == app.MergeVersion:
 			d.To = d.From

@@ -153,7 +153,7 @@ func (a *application) notLanded(err error) error {
 	}
 	if e := codes.Of(err); e != nil && !codes.Has(err, codes.Interrupted) {
 		return e.With(fact.Of("mergeId", a.record.ID)).WithNext("leslie merge status " + string(a.record.ID)).
-			WithHint(e.Hint() + ": leslie merge continue " + string(a.record.ID))
+			WithHint(e.Hint() + ": " + a.record.GoesOn())
 	}
 	return err
 }

@@ -348,7 +348,7 @@ func (p *Planning) conflictError() error {
 			WithNext("leslie merge status "+id, next)
 	}
 	return err.WithHint("Use --conflict-strategy or resolve manually: "+p.ways()+"; then "+goOn+HistoryText(codeRecord(p).How())).
-		WithNext("leslie merge status "+id, next)
+		WithNext("leslie merge status "+id, "leslie diff "+id)
 }
 
 // HistoryText says, behind a comma, which history the line that goes on with a merge makes, unless

@@ -90,6 +90,8 @@ type ThreadStatusResult struct {
 	HeldBack []thread.Hold `json:"heldBack,omitempty"`
 	// Changes is how much it changed in its code; nil if it owns none, or git cannot say it.
 	Changes *app.CodeAmount `json:"changes,omitempty"`
+	// Standing is how the code stands in git, as code lists it; nil as Changes.
+	Standing *code.Item `json:"standing,omitempty"`
 	// PersonsCheckout: leslie did not make its worktree, so no agent is offered the thread.
 	PersonsCheckout bool `json:"personsCheckout,omitempty"`
 
@@ -179,7 +181,7 @@ func ThreadStatus(c *app.Call, in ThreadStatusRequest) (*ThreadStatusResult, err
 	}
 	d.Artifacts = app.First(artifacts.ArtifactsOf(app.FilesOf(entries)), app.DefaultLimit)
 	if d.Code != nil {
-		d.Changes = code.AmountWithLanded(c, d.ThreadID)
+		d.Standing, d.Changes = code.StandingOf(c, d.ThreadID)
 	}
 	return d, nil
 }

@@ -79,6 +79,9 @@ func (c *Call) MeantRecord(kind IDKind) string {
 		c.Fault(operand, "", "the operand "+operand+" is missing, and "+words.none)
 	case len(all) == 1:
 		c.faultAmong(operand, "", "the operand "+operand+" is missing ("+words.of+": "+sentence(all)+")", all)
+		if n := len(c.Faults); n > 0 && !c.Line.Cmd.Writes {
+			c.Faults[n-1].Hint, c.Faults[n-1].Next = c.usageHint(), "leslie "+c.Line.Cmd.Name+" "+all[0].ID
+		}
 	case len(all) > 1:
 		c.faultAmong(operand, "", "the operand "+operand+" is missing ("+words.several+": "+sentence(all)+")", all)
 	default:

@@ -23,7 +23,7 @@ func (d codeText) Text(p *page.Page) {
 	page.TableOf(p, d.Items.Items, []page.Column[code.Item]{
 		{Column: screen.Column{Name: "THREAD"},
 			Cell: page.Text(func(i code.Item) thread.ThreadID { return i.ThreadID })},
-		{Column: screen.Column{Name: "STATE"}, Cell: page.Text(codeWords)},
+		{Column: screen.Column{Name: "STATE"}, Cell: page.Text(code.Item.Standing)},
 		{Column: screen.Column{Name: "BRANCH", Shrinks: true}, Cell: page.Text(codeBranch)},
 		{Column: screen.Column{Name: "TARGET", Goes: 3, Shrinks: true},
 			Cell: page.Text(func(i code.Item) string { return page.OrZero(i.Target) }), Used: true},
@@ -56,17 +56,6 @@ func (d codeText) Text(p *page.Page) {
 	case d.Total == 0:
 		p.Line("no thread owns code; leslie spawn --code makes one that does")
 	}
-}
-
-// codeWords is the state of a thread's code in words.
-func codeWords(i code.Item) string {
-	switch {
-	case page.OrZero(i.Busy) != "":
-		return *i.Busy
-	case page.OrZero(i.Landed) && (i.State == thread.CodeReady || i.State == thread.CodeRemoved):
-		return "landed"
-	}
-	return page.CodeStateText(i.State)
 }
 
 // codeHead is the commit that a thread's branch has, or with which it landed.

@@ -50,6 +50,9 @@ func (d undoText) Text(p *page.Page) {
 		for _, id := range d.Code.Ended {
 			p.Line("  %s stays completed; to work on it again: leslie reopen %s", id, id)
 		}
+		for _, id := range d.Code.Stays {
+			p.Line("  its worktree stays; to end it again: leslie land %s", id)
+		}
 		if d.Code.MergeAgain != "" {
 			p.Line("  leslie redo will not bring it again, but this will: %s", d.Code.MergeAgain)
 		}

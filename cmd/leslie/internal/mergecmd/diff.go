@@ -21,6 +21,9 @@ type diffText struct {
 }
 
 func (d diffText) Text(p *page.Page) {
+	if d.Pending != "" {
+		p.Line("its landing waits; what that would bring: leslie diff %s", string(d.Pending))
+	}
 	if d.Code != nil {
 		d.codeText(p)
 	}
@@ -31,7 +34,7 @@ func (d diffText) Text(p *page.Page) {
 	case d.Code != nil && len(d.Files) == 0:
 		p.Line("\nartifacts: no changes")
 	case len(d.Files) == 0:
-		p.Line("no differences between %s and %s", d.From.String(), d.To.String())
+		p.Line("no artifacts differ between %s and %s", d.From.String(), d.To.String())
 	case d.Code != nil:
 		p.Line("\nartifacts: %s", page.SizeText(len(d.Files), d.Added, d.Removed))
 	}

@@ -96,7 +96,9 @@ func amountText(i *landing.Item) string {
 	}
 	text := ""
 	switch size := page.SizeText(i.Changes.Files, i.Changes.Added, i.Changes.Removed); {
-	case i.Changes.Commits == 0:
+	case i.Changes.Files == 0:
+	case i.Changes.Commits == 0: // the branch had them before, and their revert
+		text = ", " + size
 	case i.How == thread.LandedSquash && i.Changes.Commits > 1:
 		text = " of " + page.Many(i.Changes.Commits, "commit") + ", " + size
 	case i.How == thread.LandedSquash:

@@ -110,6 +110,9 @@ func (d MergeText) Text(p *page.Page) {
 	for _, line := range d.Next {
 		p.Line("next: %s", line)
 	}
+	if d.Onto != "" && d.Status == merging.Merged {
+		p.Line("next: leslie land %s, which completes it and removes its worktree", d.Target)
+	}
 	for _, path := range app.SortedKeys(d.Declined) {
 		if p.Width > 0 && d.Status == merging.Merged {
 			break // the person was told at once, and it is resolved

@@ -264,6 +264,7 @@ func codeFields(p *page.Page, c *app.CodeRecord) {
 	}
 	if c.State == thread.CodeRemoved {
 		p.Field("code", "its worktree was removed; it began at "+from)
+		p.Field("kept", c.Kept)
 	} else {
 		p.Field("code", page.CodeStateText(c.State)+", from "+from)
 	}

@@ -1,6 +1,7 @@
 package threadcmd
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"leslie/cmd/leslie/internal/mergecmd"
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app"
+	"leslie/internal/app/code"
 	"leslie/internal/app/threads"
 	"leslie/internal/screen"
 	"leslie/thread"
@@ -144,6 +146,7 @@ type StatusText struct{ *threads.ThreadStatusResult }
 // Text renders the thread, then what is running, merged, and waiting.
 func (d StatusText) Text(p *page.Page) {
 	threadText(p, d.ThreadRecord)
+	standingText(p, d.ThreadID, d.Standing)
 	if text := page.ChangesText(d.Changes); d.Changes != nil && d.Changes.Files > 0 {
 		p.Field("changes", text+" (leslie diff "+string(d.ThreadID)+")")
 	} else {
@@ -221,6 +224,30 @@ func (d StatusText) Text(p *page.Page) {
 	if d.Artifacts.Truncated {
 		p.Line("  (%d of %d shown; leslie artifacts %s --limit 0 shows all)", len(d.Artifacts.Items), d.Artifacts.Total,
 			d.ThreadID)
+	}
+}
+
+// standingText says what is unusual about a thread's code, and what its target has that it lacks.
+func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
+	if i == nil || i.State == thread.CodeRemoved {
+		return
+	}
+	switch words := i.Standing(); words {
+	case "checked out", "landed", string(i.State):
+	default:
+		p.Line("now: %s (leslie code %s)", words, id)
+	}
+	if i.State == thread.CodeLost {
+		p.Line("now: its worktree is not there (leslie code restore %s)", id)
+	}
+	if i.CheckedOut != nil {
+		p.Line("now: its worktree has %s checked out, not its branch", cmp.Or(*i.CheckedOut, "no branch"))
+	}
+	if i.Behind != nil && *i.Behind > 0 && (i.Landed == nil || !*i.Landed) {
+		p.Line("behind: %s has %s that it lacks (leslie pull %s)", page.OrZero(i.Target), page.Many(*i.Behind, "commit"), id)
+	}
+	if i.Conflicts != nil && len(*i.Conflicts) > 0 {
+		p.Line("would conflict with %s in: %s", page.OrZero(i.Target), app.Joined(*i.Conflicts))
 	}
 }
 

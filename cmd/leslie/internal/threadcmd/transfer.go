@@ -86,7 +86,9 @@ func runTransfer(c *cli.Call) (cli.Data, error) {
 		in.To, in.ToActor = "", string(in.To)
 	}
 	in.Timeout, _ = time.ParseDuration(c.Text("timeout")) // checked with the line
-	c.CheckRequest(in.Faults, nil)
+	if !c.Faulty("direction") {                           // what else there is to say depends on it
+		c.CheckRequest(in.Faults, nil)
+	}
 	data, err := cli.RunUseCase(c, decisions.Transfer, in,
 		func(d *decisions.TransferResult) cli.Data { return transferText{d} })
 	return data, c.UsageOf(err, nil)
