@@ -350,6 +350,20 @@ func (s *State) UseTool(id ThreadID, digest string, stamp Stamp) bool {
 	return false
 }
 
+// UseDenial uses up a denied request for a call of a tool, so that the person who said no is not asked
+// the same again, and returns what they said; ok is false if there is none.
+func (s *State) UseDenial(id ThreadID, digest string, stamp Stamp) (verdict string, ok bool) {
+	for _, g := range s.ApprovalsOf(id) {
+		if g.Tool != nil && g.Tool.Digest == digest && g.Status == GrantDenied && g.Until == nil {
+			g.Until = &stamp.Time
+			s.Approvals.Put(g)
+			s.ofRun = true
+			return g.Verdict, true
+		}
+	}
+	return "", false
+}
+
 // digest identifies the call, "" for none.
 func (t *ToolCall) digest() string {
 	if t == nil {

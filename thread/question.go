@@ -270,6 +270,14 @@ func (s *State) OpenQuestions(id ThreadID) []Question {
 	}))
 }
 
+// LeftQuestions returns the open questions of threads that have ended and are not archived.
+func (s *State) LeftQuestions() []Question {
+	return questionsByAge(s.Questions.where(`"status":"open"`, func(q Question) bool {
+		t, live := s.Threads.Peek(string(q.ThreadID))
+		return q.Status == QuestionOpen && live && t.Status.Terminated()
+	}))
+}
+
 // AllQuestions returns every question, including archived ones, ordered by creation
 // time, then id. Errors: those of reading the archive.
 func (s *State) AllQuestions() ([]Question, error) {

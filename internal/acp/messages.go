@@ -165,8 +165,9 @@ type ToolCall struct {
 	Locations []struct {
 		Path string `json:"path"`
 	} `json:"locations"`
-	RawInput json.RawMessage `json:"rawInput"`
-	Meta     json.RawMessage `json:"_meta"`
+	RawInput  json.RawMessage `json:"rawInput"`
+	RawOutput json.RawMessage `json:"rawOutput"`
+	Meta      json.RawMessage `json:"_meta"`
 }
 
 // ToolContent is what a call shows: type "content" has Content, "diff" has Path.

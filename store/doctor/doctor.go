@@ -55,7 +55,7 @@ func checks() []check {
 		{"checking blobs", (*examination).blobs}, {"checking frozen copies", (*examination).frozen},
 		{"checking merges", (*examination).merges}, {"checking answers", (*examination).requests},
 		{"checking leftovers", (*examination).leftovers}, {"checking leftovers", (*examination).unknownEntries},
-		{"checking permissions", (*examination).rights}, {"checking the log", (*examination).log},
+		{"checking permissions", (*examination).rights}, {"checking the disk", (*examination).disk}, {"checking the log", (*examination).log},
 	}
 }
 

@@ -171,6 +171,41 @@ func Updated(call, now acp.ToolCall) acp.ToolCall {
 	return call.Merge(now)
 }
 
+// OutputOf returns the first lines of what a call of a tool answered, without those that are empty or
+// only mark a block: of what it shows, else of its output as it is.
+func OutputOf(call acp.ToolCall, most int) (lines []string) {
+	var texts []string
+	for _, c := range call.Content {
+		texts = append(texts, c.Content.Text)
+	}
+	if strings.TrimSpace(strings.Join(texts, "")) == "" {
+		texts = outputIn(call.RawOutput)
+	}
+	for line := range strings.Lines(strings.Join(texts, "\n")) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "```") {
+			continue
+		}
+		if lines = append(lines, app.Cut(line, 200)); len(lines) == most {
+			break
+		}
+	}
+	return lines
+}
+
+// outputIn finds the text in a tool's output, which agents write as they like.
+func outputIn(raw json.RawMessage) []string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return []string{text}
+	}
+	var out struct {
+		Error, Stderr, Message, Output, Stdout string
+	}
+	_ = json.Unmarshal(raw, &out)
+	return []string{out.Error, out.Stderr, out.Message, out.Output, out.Stdout}
+}
+
 // argumentsIn returns what a tool is called with if an agent shows just that, as kimi does
 // before it asks; nil if it does not.
 func argumentsIn(call acp.ToolCall) json.RawMessage {

@@ -74,7 +74,10 @@ type QuestionRecord struct {
 	CreatedBy  app.Actor             `json:"createdBy"`
 	AnsweredAt *time.Time            `json:"answeredAt"`
 	AnsweredBy *app.Actor            `json:"answeredBy"`
-	Revision   thread.Revision       `json:"revision"`
+	// Ended is the status of the thread that asks, if it has ended: it reads the answer once it is
+	// reopened.
+	Ended    thread.Status   `json:"ended,omitempty"`
+	Revision thread.Revision `json:"revision"`
 }
 
 // QuestionOf is a question as an answer shows it.
@@ -266,7 +269,9 @@ func giveAnswer(c *app.Call, in AnswerRequest) (*QuestionResult, error) {
 			return nil, "", err
 		}
 		app.Note(s, q.ThreadID, told.Line())
-		return &QuestionResult{QuestionRecord: QuestionOf(q)}, q.ThreadID, nil
+		d := &QuestionResult{QuestionRecord: QuestionOf(q)}
+		d.Ended = endedOf(s, q)
+		return d, q.ThreadID, nil
 	})
 }
 
@@ -277,7 +282,11 @@ type ListQuestionsRequest struct {
 }
 
 // ListQuestionsResult has questions, oldest first.
-type ListQuestionsResult struct{ app.Items[QuestionRecord] }
+type ListQuestionsResult struct {
+	app.Items[QuestionRecord]
+	// OfEnded is how many are open, and left out because their threads have ended.
+	OfEnded int `json:"ofEnded,omitempty"`
+}
 
 // ShowQuestion returns the question with an id, also of an archived thread. Errors: T405,
 // T105, those of a view.
@@ -297,15 +306,36 @@ func ShowQuestion(c *app.Call, id string) (*QuestionRecord, error) {
 // ListQuestions lists the open questions. Errors: those of a view.
 func ListQuestions(c *app.Call, in ListQuestionsRequest) (*ListQuestionsResult, error) {
 	c.ReadOnly()
-	var found []thread.Question
+	d := &ListQuestionsResult{}
 	_, err := c.View(func(s *thread.State) (err error) {
-		if found = s.OpenQuestions(""); in.All {
+		found := s.OpenQuestions("")
+		if d.OfEnded = len(s.LeftQuestions()); in.All {
 			found, err = s.AllQuestions()
+			d.OfEnded = 0
 		}
+		d.Items = app.Converted(found, in.Limit, in.All, func(q thread.Question) QuestionRecord {
+			r := QuestionOf(q)
+			if q.Status == thread.QuestionOpen {
+				r.Ended = endedOf(s, q)
+			}
+			return r
+		})
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &ListQuestionsResult{app.Converted(found, in.Limit, in.All, QuestionOf)}, nil
+	return d, nil
+}
+
+// endedOf is the status of the thread that asks a question, "" for one that goes on.
+func endedOf(s *thread.State, q thread.Question) thread.Status {
+	t, live := s.Threads.Peek(string(q.ThreadID))
+	switch {
+	case !live:
+		return thread.Archived
+	case t.Status.Terminated():
+		return t.Status
+	}
+	return ""
 }

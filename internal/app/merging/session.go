@@ -136,8 +136,16 @@ type Session struct {
 // Preview plans a merge that is not started. Errors: T101, T105, T107, T203, T305,
 // T507, T508, T509, T903.
 func Preview(c Call, r Request) (*Session, error) {
+	return begin(c, r, func(*Session) error { return nil })
+}
+
+// begin plans a merge once its parties are found and may be merged.
+func begin(c Call, r Request, may func(*Session) error) (*Session, error) {
 	s := &Session{Planning: newPlanning(c, r)}
 	if err := s.findParties(r); err != nil {
+		return nil, err
+	}
+	if err := may(s); err != nil {
 		return nil, err
 	}
 	return s, s.load()
@@ -146,10 +154,7 @@ func Preview(c Call, r Request) (*Session, error) {
 // Start plans a merge. Nothing is recorded yet. Errors: those of Preview, and
 // T301 for a conflict under strict.
 func Start(c Call, r Request) (*Session, error) {
-	s, err := Preview(c, r)
-	if err == nil {
-		err = c.View(s.respectClaim)
-	}
+	s, err := begin(c, r, func(s *Session) error { return c.View(s.respectClaim) })
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -319,14 +320,16 @@ func (h *runHandler) noteCall(call acp.ToolCall, begins bool) {
 		h.calls[call.ID] = merged
 	}
 	h.mu.Unlock()
-	if begins || call.Status == "failed" {
-		kind := "tool"
-		if call.Status == "failed" {
-			kind = "tool failed"
-		}
-		h.s.event(kind, merged.Title)
+	switch {
+	case call.Status == "failed":
+		h.s.event("tool failed", JoinTexts(": ", merged.Title, strings.Join(agents.OutputOf(call, shownOutput), " / ")))
+	case begins:
+		h.s.event("tool", merged.Title)
 	}
 }
+
+// shownOutput is how many lines are shown of what a failed call of a tool answered.
+const shownOutput = 3
 
 // Junk implements acp.Handler.
 func (h *runHandler) Junk(line []byte, size int) {
@@ -407,7 +410,7 @@ func (h *runHandler) allowed(call acp.ToolCall) {
 // records of the project.
 const mostAsked = 64 << 10
 
-// askPerson asks a person whether a call is allowed, and waits for the answer. An answer
+// askPerson asks a person whether a call is allowed, and waits for the answer. An answer, yes or no,
 // that came after an earlier wait had ended counts for the next equal call. The verdict
 // stays Ask if nobody answers, or ctx ends.
 func (h *runHandler) askPerson(ctx context.Context, tool *thread.ToolCall, line string) permit.Decision {
@@ -419,6 +422,9 @@ func (h *runHandler) askPerson(ctx context.Context, tool *thread.ToolCall, line 
 		if st.UseTool(h.s.id, tool.Digest, stamp) {
 			return &toolAnswer{used: true}, h.s.id, nil
 		}
+		if verdict, denied := st.UseDenial(h.s.id, tool.Digest, stamp); denied {
+			return &toolAnswer{denied: true, verdict: verdict}, h.s.id, nil
+		}
 		g, t, err := st.Request(thread.NewGrant{
 			ID: c.NewApprovalID(st), Thread: string(h.s.id), Scope: []string{"tool"}, Reason: app.Cut(line, 2000), Tool: tool,
 		}, stamp)
@@ -429,6 +435,8 @@ func (h *runHandler) askPerson(ctx context.Context, tool *thread.ToolCall, line 
 		return permit.Decision{Verdict: permit.Deny, Reason: "nobody could be asked: " + err.Error()}
 	case asked.used:
 		return permit.Decision{Verdict: permit.Allow, Reason: "a person has allowed it"}
+	case asked.denied:
+		return permit.Decision{Verdict: permit.Deny, Reason: "a person said no: " + asked.verdict}
 	}
 	h.s.event("ask", string(asked.id)+": "+line)
 	var g thread.Approval
@@ -442,10 +450,16 @@ func (h *runHandler) askPerson(ctx context.Context, tool *thread.ToolCall, line 
 		return permit.Decision{Verdict: permit.Ask, Reason: "nobody decided in time"}
 	case err != nil:
 		return permit.Decision{Verdict: permit.Ask, Reason: err.Error()}
-	case g.Status != thread.GrantApproved:
-		return permit.Decision{Verdict: permit.Deny, Reason: "a person said no: " + g.Verdict}
 	}
 	use := h.s.call(ctx, "run ask")
+	if g.Status != thread.GrantApproved {
+		// Should that fail, it only counts once more.
+		_, _ = app.Write(use, func(st *thread.State, stamp thread.Stamp) (*toolAnswer, thread.ThreadID, error) {
+			_, denied := st.UseDenial(h.s.id, tool.Digest, stamp)
+			return &toolAnswer{denied: denied}, h.s.id, nil
+		})
+		return permit.Decision{Verdict: permit.Deny, Reason: "a person said no: " + g.Verdict}
+	}
 	_, err = app.Write(use, func(st *thread.State, stamp thread.Stamp) (*toolAnswer, thread.ThreadID, error) {
 		return &toolAnswer{used: st.UseTool(h.s.id, tool.Digest, stamp)}, h.s.id, nil
 	})
@@ -467,7 +481,9 @@ func (h *runHandler) park(about thread.ApprovalID) {
 
 // toolAnswer is what asking about a call comes to.
 type toolAnswer struct {
-	id   thread.ApprovalID
-	used bool
+	id      thread.ApprovalID
+	used    bool
+	denied  bool
+	verdict string
 	app.Change
 }

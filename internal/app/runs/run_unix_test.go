@@ -107,6 +107,31 @@ func TestAnAnswerThatComesLateCountsForTheNextEqualCall(t *testing.T) {
 	assert.NotNil(t, all[0].Until, "it was used")
 }
 
+func TestADenialThatComesLateCountsForTheNextEqualCall(t *testing.T) {
+	t.Parallel()
+	b := newRunBench(t, "ASK[[touch asked]]")
+	d, err := run(b, func(in *RunRequest) { in.times.asking = time.Millisecond })
+	require.True(t, codes.Has(err, codes.RunUnfinished), "%v", err)
+	assert.Equal(t, thread.RunWaits, d.Stop)
+	open := requests(b)
+	require.Len(t, open, 1)
+	_, err = app.Write(b.Person(), func(s *thread.State, stamp thread.Stamp) (*app.Change, thread.ThreadID, error) {
+		_, t, err := s.DecideGrant(string(open[0].ApprovalID), thread.Deny, "not here", stamp)
+		return &app.Change{}, t.ID, err
+	})
+	require.NoError(t, err)
+	require.NoError(t, forget(b))
+	_, err = run(b, nil)
+	require.True(t, codes.Has(err, codes.RunUnfinished), "%v", err)
+	assert.NoFileExists(t, filepath.Join(b.Dir, "asked"))
+	all := requests(b)
+	require.Len(t, all, 1, "nobody was asked again")
+	assert.NotNil(t, all[0].Until, "it was used")
+	said, err := os.ReadFile(filepath.Join(b.Dir, ".leslie", "runs", "it", "transcript.jsonl"))
+	require.NoError(t, err)
+	assert.Contains(t, string(said), "a person said no: not here")
+}
+
 func TestARunThatHasUsedItsLimitIsNotStartedAgain(t *testing.T) {
 	t.Parallel()
 	b := newRunBench(t, "USAGE[[70 30 0.5]] ASK[[touch asked]]")

@@ -11,6 +11,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/acp"
 	"leslie/internal/app"
+	"leslie/internal/app/agents"
 	"leslie/internal/fact"
 	"leslie/internal/nearest"
 	"leslie/internal/transcript"
@@ -159,7 +160,7 @@ func (e TranscriptEntry) Line() (outcome, about string) {
 	switch e.Kind {
 	case transcript.Tool:
 		call := e.call()
-		return call.outcome(), firstText(call.Title, call.ID)
+		return call.outcome(), JoinTexts(": ", firstText(call.Title, call.ID), e.failure())
 	case transcript.Text, transcript.Thought, transcript.Prompt, transcript.Error:
 		return "", e.Text
 	}
@@ -208,6 +209,15 @@ type toolUpdate struct {
 func (e TranscriptEntry) call() (u toolUpdate) {
 	_ = json.Unmarshal(e.Raw, &u) // what is not there is empty
 	return u
+}
+
+// failure is the first lines of what a failed call of a tool answered, "" for another entry.
+func (e TranscriptEntry) failure() string {
+	var call acp.ToolCall
+	if json.Unmarshal(e.Raw, &call) != nil || call.Status != "failed" {
+		return ""
+	}
+	return strings.Join(agents.OutputOf(call, shownOutput), " / ")
 }
 
 // outcome is the status in words, if it is one that the protocol knows.
@@ -397,6 +407,11 @@ func (d *conversation) continuesCall(e TranscriptEntry) bool {
 	if call.Title != "" {
 		d.grow(len(call.Title) - len(part.Text))
 		part.Text = call.Title
+	}
+	if failure := e.failure(); failure != "" {
+		text := JoinTexts(": ", part.Text, failure)
+		d.grow(len(text) - len(part.Text))
+		part.Text = text
 	}
 	return true
 }

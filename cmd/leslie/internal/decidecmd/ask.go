@@ -15,7 +15,11 @@ import (
 
 // QuestionText is one question.
 func QuestionText(p *page.Page, d decisions.QuestionRecord) {
-	p.Line("question %s  %s  %s asks %s", d.QuestionID, string(d.Status), d.ThreadID, d.To)
+	status := string(d.Status)
+	if d.Ended != "" && d.Status == thread.QuestionOpen {
+		status += " (its thread is " + string(d.Ended) + ")"
+	}
+	p.Line("question %s  %s  %s asks %s", d.QuestionID, status, d.ThreadID, d.To)
 	p.Lines("question", d.Question)
 	if len(d.Choices) > 0 {
 		p.Line("choices:")
@@ -46,7 +50,12 @@ func (d askedText) Text(p *page.Page) {
 
 type answeredText struct{ *decisions.QuestionResult }
 
-func (d answeredText) Text(p *page.Page) { QuestionText(p, d.QuestionRecord) }
+func (d answeredText) Text(p *page.Page) {
+	QuestionText(p, d.QuestionRecord)
+	if d.Ended != "" {
+		p.Line("%s is %s: it reads the answer once it goes on (leslie reopen %s)", d.ThreadID, string(d.Ended), d.ThreadID)
+	}
+}
 
 type questionsText struct {
 	*decisions.ListQuestionsResult
@@ -68,6 +77,9 @@ func (d questionsText) Text(p *page.Page) {
 		p.Line("no questions yet")
 	default:
 		p.Line("no open questions")
+	}
+	if d.OfEnded > 0 {
+		p.Line("%s of threads that have ended: leslie questions --all", page.Many(d.OfEnded, "open question"))
 	}
 }
 

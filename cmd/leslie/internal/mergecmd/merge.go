@@ -87,19 +87,7 @@ func (d MergeText) Text(p *page.Page) {
 	if d.Resolved+d.Unresolved > 0 {
 		p.Line("conflicts: %d resolved, %d unresolved", d.Resolved, d.Unresolved)
 	}
-	for _, c := range d.Conflicts {
-		open, full := c.Status == merge.Unresolved, c.Sides != nil
-		switch {
-		case full && (open || d.whole):
-			conflictText(p, c, d.whole)
-		case open:
-			p.Line("open %s  %s  %s %d/%d", c.ID, c.Path, c.Kind, c.Hunk, c.Of)
-		}
-		if !open && (!full || d.whole) { // it was decided just now, or is asked for
-			p.Line("resolved %s  %s %d/%d  %s", c.ID, c.Path, c.Hunk, c.Of, resultWord(c))
-			excerpt(p, "    ", c.Result.Text, d.whole)
-		}
-	}
+	d.conflicts(p)
 	for _, of := range d.Report {
 		if of.Files == 0 { // it changed nothing, or all that it changed is open
 			continue
@@ -139,6 +127,25 @@ func branchText(p *page.Page, b *merging.PulledBranch, status merging.Status) {
 		p.Line("brought %s to %s: merge commit %s", commits, b.Branch, b.Commit[:12])
 	}
 	p.Field("undo", b.Undo)
+}
+
+// conflicts lists the conflicts, with the lines of those that are open.
+func (d MergeText) conflicts(p *page.Page) {
+	for _, c := range d.Conflicts {
+		open, full := c.Status == merge.Unresolved, c.Sides != nil
+		switch {
+		case full && (open || d.whole):
+			conflictText(p, c, d.whole)
+		case open:
+			p.Line("open %s  %s  %s %d/%d", c.ID, c.Path, c.Kind, c.Hunk, c.Of)
+		}
+		if decided := !full || d.whole; !open && (decided || d.goOn) {
+			p.Line("resolved %s  %s %d/%d  %s", c.ID, c.Path, c.Hunk, c.Of, resultWord(c))
+			if decided { // just now, or it is asked for
+				excerpt(p, "    ", c.Result.Text, d.whole)
+			}
+		}
+	}
 }
 
 // howItGoesOn names the lines that decide what is open, and the one that applies the merge then.
