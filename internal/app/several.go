@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/json"
+	"strings"
 
 	"leslie/codes"
 	"leslie/internal/fact"
@@ -66,5 +67,9 @@ func byThread(err error, threads []string) error {
 	for _, l := range lines {
 		out = append(out, OperandError{Thread: threads[l.Line-1], Code: l.Code, Message: l.Message})
 	}
-	return e.With(fact.Of("errors", out))
+	e = e.With(fact.Of("errors", out))
+	if len(out) < len(threads) { // the others could have been
+		e = e.WithHint(strings.TrimSuffix(e.Hint(), ".") + "; all or none: nothing was changed for the others")
+	}
+	return e
 }

@@ -185,7 +185,7 @@ func (p *page) threads() {
 	add = func(trees []*graph.Tree, depth int) {
 		for _, t := range trees {
 			if !t.Outside {
-				row := threadRow{Thread: t.Thread, Depth: min(depth, deepest), Label: label(t.Thread), Used: totals(times[t.ID].Runs)}
+				row := threadRow{Thread: t.Thread, Depth: min(depth, deepest), Label: label(t.Thread) + ranAs(times[t.ID]), Used: totals(times[t.ID].Runs)}
 				row.Spans, row.Words = p.spans(times[t.ID])
 				for _, e := range relations[t.ID] {
 					row.Relations = append(row.Relations, relation(e))
@@ -222,6 +222,14 @@ func (p *page) spans(t views.ReportThread) (bar []share, words string) {
 		return bar, "times unknown"
 	}
 	return bar, strings.Join(parts, ", ")
+}
+
+// ranAs says, behind a comma, how the newest run of a thread's agent stands.
+func ranAs(t views.ReportThread) string {
+	if t.Run == "" {
+		return ""
+	}
+	return ", run: " + t.Run
 }
 
 // label is a thread's status.

@@ -62,7 +62,7 @@ func sample(text string) *views.ReportResult {
 		Threads: []views.ReportThread{
 			{ThreadID: "main", CreatedAt: at(0), Spans: []views.ReportSpan{{Status: thread.Active, From: at(0), To: at(60)}}, Runs: runs},
 			{ThreadID: id, CreatedAt: at(15), Spans: []views.ReportSpan{{Status: thread.Active, From: at(15), To: at(30)}, {Status: thread.Suspended, From: at(30), To: at(60)}}},
-			{ThreadID: "docs", CreatedAt: at(20)},
+			{ThreadID: "docs", CreatedAt: at(20), Run: "failed (" + text + ")"},
 		},
 		Merges: []views.ReportMerge{{
 			Seq: 4, At: at(35), By: kim, MergeID: thread.MergeID(text), Target: "main", Sources: []thread.ThreadID{id}, Status: views.MergeMade,
@@ -107,6 +107,7 @@ func TestAReportHasAllSections(t *testing.T) {
 		`aria-label="active 15 min 0 s, suspended 30 min 0 s"`, `aria-label="times unknown"`,
 		`<rect class="s-active" x="250" y="0" width="250" height="10"/><rect class="s-suspended" x="500" y="0" width="500" height="10"/>`,
 		`<td>reads frozen, unresolved: part-gone<br>merged: part<br>merge pending: docs</td>`, `<td>depends on part</td>`,
+		`, run: failed (part)</td>`,
 		`<td>2 theirs, by part<br>1 text, by part (agent)</td>`,
 		`<td>part, deploy: part<br><code>part</code></td><td>approved</td>`,
 		`<th scope="row">T101</th><td>thread_not_found</td><td class="n">3</td><td class="n">1</td><td class="n">2</td><td class="n">4</td>`,

@@ -51,6 +51,8 @@ type ReportThread struct {
 	Reason    string
 	Spans     []ReportSpan // oldest first, without times after its end
 	Runs      *thread.RunTotals
+	// Run says how the newest run of its agent stands, with the reason if it is not done; "" for none.
+	Run string
 }
 
 // ReportSpan is a time in which a thread had a status; the last one may end now.
@@ -182,9 +184,22 @@ func (r *reporting) state(s *thread.State) (err error) {
 	r.d.Runs, r.waiting = all, s.MergesOf("")
 	r.threads = map[thread.ThreadID]*ReportThread{}
 	for _, t := range r.graph.list {
-		r.threads[t.ID] = &ReportThread{ThreadID: t.ID, CreatedAt: t.Created.At, UpdatedAt: t.Updated, Reason: t.Reason, Runs: thread.RunsOf(t)}
+		r.threads[t.ID] = &ReportThread{ThreadID: t.ID, CreatedAt: t.Created.At, UpdatedAt: t.Updated, Reason: t.Reason, Runs: thread.RunsOf(t), Run: runOf(r.c, t)}
 	}
 	return r.records(s)
+}
+
+// runOf says how the newest run of a thread's agent stands, as status does; "" for none.
+func runOf(c *app.Call, t thread.Thread) string {
+	run := app.LastRunOf(c, t)
+	if run == nil {
+		return ""
+	}
+	outcome := threads.OutcomeOf(*run)
+	if outcome == threads.OutcomeDone || run.Reason == "" {
+		return string(outcome)
+	}
+	return string(outcome) + " (" + app.Cut(run.Reason, 100) + ")"
 }
 
 // records takes approvals and questions, archived ones too.
