@@ -74,7 +74,7 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 		if op.Seq >= top {
 			continue
 		}
-		if continued[op.ID] == op.Command {
+		if by, is := continued[op.ID]; is && by == op.Command {
 			hidden++
 			continue
 		}

@@ -287,6 +287,15 @@ func NoCode(id ThreadID, reason string) *codes.Error {
 	return codes.NoCode.New(fact.Of("id", id), fact.Of("reason", reason), fact.Of("threadId", id))
 }
 
+// Words is the state as people read it: "checked out" where the worktree is ready to be worked in,
+// because "ready" reads as ready to land.
+func (s CodeState) Words() string {
+	if s == CodeReady {
+		return "checked out"
+	}
+	return string(s)
+}
+
 // Busy adds the thread to a T805 of its worktree.
 func Busy(err error, id ThreadID) error {
 	if e := codes.Of(err); e != nil && e.Code() == codes.WorktreeBusy {

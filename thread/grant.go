@@ -339,29 +339,28 @@ func (s *State) openAlready(g Approval, now time.Time) (Approval, bool) {
 // UseTool uses up an approved request for a call of a tool, and reports whether there was
 // one.
 func (s *State) UseTool(id ThreadID, digest string, stamp Stamp) bool {
-	for _, g := range s.ApprovalsOf(id) {
-		if g.Tool != nil && g.Tool.Digest == digest && g.EffectiveAt(stamp.Time).Status == GrantApproved {
-			g.Until = &stamp.Time
-			s.Approvals.Put(g)
-			s.ofRun = true
-			return true
-		}
-	}
-	return false
+	_, ok := s.useDecision(id, digest, stamp, func(g Approval) bool { return g.EffectiveAt(stamp.Time).Status == GrantApproved })
+	return ok
 }
 
 // UseDenial uses up a denied request for a call of a tool, so that the person who said no is not asked
 // the same again, and returns what they said; ok is false if there is none.
 func (s *State) UseDenial(id ThreadID, digest string, stamp Stamp) (verdict string, ok bool) {
+	g, ok := s.useDecision(id, digest, stamp, func(g Approval) bool { return g.Status == GrantDenied && g.Until == nil })
+	return g.Verdict, ok
+}
+
+// useDecision uses up the first request for a call of a tool that fits.
+func (s *State) useDecision(id ThreadID, digest string, stamp Stamp, fits func(Approval) bool) (Approval, bool) {
 	for _, g := range s.ApprovalsOf(id) {
-		if g.Tool != nil && g.Tool.Digest == digest && g.Status == GrantDenied && g.Until == nil {
+		if g.Tool.digest() == digest && fits(g) {
 			g.Until = &stamp.Time
 			s.Approvals.Put(g)
 			s.ofRun = true
-			return g.Verdict, true
+			return g, true
 		}
 	}
-	return "", false
+	return Approval{}, false
 }
 
 // digest identifies the call, "" for none.

@@ -93,40 +93,36 @@ type File struct {
 // committed in its worktree. Without patches the files have only counts. Errors: T801, T802
 // while the worktree is being made, T509, T904.
 func ChangesOf(c *app.Call, t thread.Thread, patches bool) (*Changes, error) {
-	if err := t.Unmade(); err != nil {
-		return nil, err
-	}
-	repo, err := RepoOf(c, t)
+	l, target, err := lookForChanges(c, t, patches)
 	if err != nil {
 		return nil, err
 	}
-	d := &Changes{Branch: t.Branch, Target: app.OrNull(app.BranchOf(t.OwnedCode().Target)), Worktree: WorktreeDir(c, t), Parts: []Part{}, repo: repo}
-	target, err := d.find(c.Context(), repo, t)
-	if err != nil {
+	if state := t.OwnedCode().State; l.found.head == "" && (state == thread.CodeReady || state == thread.CodeLost) {
+		return nil, merging.BranchGone(l.repo, t)
+	}
+	if err := l.repo.ReadPrograms(c.Context()); err != nil {
 		return nil, err
 	}
-	if d.head == "" {
-		return nil, merging.BranchGone(t, repo.Worktree(d.Worktree, t.OwnedCode().Admin))
-	}
-	if err := repo.ReadPrograms(c.Context()); err != nil {
-		return nil, err
-	}
-	l := changesLook{c.Context(), repo, t, d, patches}
 	looks := []func(target git.Commit) ([]Part, error){l.landed, l.committed, l.uncommitted}
 	found, failed := make([][]Part, len(looks)), make([]error, len(looks))
 	SeveralAtOnce(len(looks), func(i int) { found[i], failed[i] = looks[i](target) })
-	d.Parts = append(d.Parts, slices.Concat(found...)...)
-	return d, firstError(failed)
+	l.found.Parts = append(l.found.Parts, slices.Concat(found...)...)
+	return l.found, cmp.Or(failed...)
 }
 
-// firstError is the first of several errors that is one.
-func firstError(all []error) error {
-	for _, err := range all {
-		if err != nil {
-			return err
-		}
+// lookForChanges finds the tip of the branch and that of its target, between which the parts are
+// looked for.
+func lookForChanges(c *app.Call, t thread.Thread, patches bool) (l changesLook, target git.Commit, err error) {
+	if err := t.Unmade(); err != nil {
+		return l, "", err
 	}
-	return nil
+	repo, err := RepoOf(c, t)
+	if err != nil {
+		return l, "", err
+	}
+	d := &Changes{Branch: t.Branch, Target: app.OrNull(app.BranchOf(t.OwnedCode().Target)), Worktree: WorktreeDir(c, t), Parts: []Part{}, repo: repo}
+	target, err = d.find(c.Context(), repo, t)
+	return changesLook{c.Context(), repo, t, d, patches}, target, err
 }
 
 // MergeChanges asks git what a pending merge would bring. Without patches the files have only
@@ -385,18 +381,21 @@ func AmountsWithLanded(c *app.Call, ids ...thread.ThreadID) map[thread.ThreadID]
 	return all
 }
 
+// addLanded adds what landed of threads of which nothing is left to land, within OverlapTime.
 func addLanded(c *app.Call, all map[thread.ThreadID]*app.CodeAmount, ids ...thread.ThreadID) {
-	for _, id := range ids {
-		now := all[id]
-		if now != nil && now.Commits > 0 {
+	ctx, cancel := c.Project().Environment().Timeout(c.Context(), OverlapTime)
+	defer cancel()
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id thread.ThreadID) bool { return all[id] != nil && all[id].Commits > 0 })
+	landed := make([]*app.CodeAmount, len(ids))
+	SeveralAtOnce(len(ids), func(i int) { landed[i] = LandedAmount(c.Within(ctx), ids[i]) })
+	for i, id := range ids {
+		if landed[i] == nil {
 			continue
 		}
-		if landed := LandedAmount(c, id); landed != nil {
-			if now != nil {
-				landed.Uncommitted = now.Uncommitted
-			}
-			all[id] = landed
+		if now := all[id]; now != nil {
+			landed[i].Uncommitted = now.Uncommitted
 		}
+		all[id] = landed[i]
 	}
 }
 
@@ -431,16 +430,15 @@ func LandedAmount(c *app.Call, id thread.ThreadID) *app.CodeAmount {
 // landedByHand is LandedAmount of code that leslie has not landed; nil for commits that are not in
 // the target, as of a squash.
 func landedByHand(c *app.Call, t thread.Thread) *app.CodeAmount {
-	d, err := ChangesOf(c, t, false)
+	l, target, err := lookForChanges(c, t, false)
 	if err != nil {
 		return nil
 	}
-	for _, p := range d.Parts {
-		if p.Kind == LandedPart {
-			return &app.CodeAmount{Files: len(p.Files), Added: p.Added, Removed: p.Removed, Landed: true}
-		}
+	parts, err := l.landed(target)
+	if err != nil || len(parts) == 0 {
+		return nil
 	}
-	return nil
+	return &app.CodeAmount{Files: len(parts[0].Files), Added: parts[0].Added, Removed: parts[0].Removed, Landed: true}
 }
 
 // AmountsOf is AmountOf of several threads, together within OverlapTime.

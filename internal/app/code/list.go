@@ -136,9 +136,8 @@ func List(c *app.Call, in ListRequest) (*ListResult, error) {
 	return &ListResult{app.Items[Item]{Items: items, Total: len(items)}, archived}, nil
 }
 
-// Standing says in words how the code stands: what is in progress in the worktree, that it has
-// something else checked out than the branch, that it has landed, else its state; "checked out" where
-// it is ready to be worked in, because "ready" reads as ready to land.
+// Standing says in words how the code stands: that its branch is gone, what is in progress in the
+// worktree, that it has landed, else its state.
 func (item Item) Standing() string {
 	switch {
 	case item.BranchGone:
@@ -147,10 +146,8 @@ func (item Item) Standing() string {
 		return *item.Busy
 	case item.Landed != nil && *item.Landed && (item.State == thread.CodeReady || item.State == thread.CodeRemoved):
 		return "landed"
-	case item.State == thread.CodeReady:
-		return "checked out"
 	}
-	return string(item.State)
+	return item.State.Words()
 }
 
 // itemOf returns what is recorded of a thread's code.
@@ -274,7 +271,7 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 			}
 		}
 	}
-	if code.State != thread.CodeRemoved && code.State != thread.CodeMaking {
+	if item.State == thread.CodeReady || item.State == thread.CodeLost {
 		item.BranchGone = tips["refs/heads/"+item.Branch] == ""
 	}
 	if head == "" || item.BranchGone {

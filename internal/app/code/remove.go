@@ -121,31 +121,33 @@ func CheckRemovable(c *app.Call, t thread.Thread) error {
 	if err != nil {
 		return err
 	}
-	w := repo.Worktree(WorktreeDir(c, t), owned.Admin)
-	if err := branchThere(c.Context(), repo, t, w); err != nil {
+	return checkRemovable(c.Context(), repo, t, repo.Worktree(WorktreeDir(c, t), owned.Admin))
+}
+
+func checkRemovable(ctx context.Context, repo *git.Repo, t thread.Thread, w git.Worktree) error {
+	if err := branchThere(ctx, repo, t); err != nil {
 		return err
 	}
-	_, err = w.CheckRemovable(c.Context())
+	_, err := w.CheckRemovable(ctx)
 	return thread.Busy(err, t.ID)
 }
 
-// GoneBranch is T802 if somebody deleted a thread's branch, with the line that makes it again; nil if
-// it is there, or git cannot say it.
-func GoneBranch(c *app.Call, repo *git.Repo, t thread.Thread) *codes.Error {
-	if tip, err := repo.Branch(c.Context(), t.Branch); err != nil || tip != "" {
-		return nil
-	}
-	return merging.BranchGone(t, repo.Worktree(WorktreeDir(c, t), t.OwnedCode().Admin))
-}
-
-// branchThere returns T802 if somebody deleted the branch of a worktree that has it checked out: then
-// it has no commit.
-func branchThere(ctx context.Context, repo *git.Repo, t thread.Thread, w git.Worktree) error {
+// CheckBranch returns T802 if somebody deleted a thread's branch, with the line that makes it again.
+// Errors: T801, too.
+func CheckBranch(ctx context.Context, repo *git.Repo, t thread.Thread) error {
 	tip, err := repo.Branch(ctx, t.Branch)
-	if err == nil && tip == "" && w.On(t.Branch) {
-		err = merging.BranchGone(t, w)
+	if err == nil && tip == "" {
+		err = merging.BranchGone(repo, t)
 	}
 	return err
+}
+
+// branchThere is CheckBranch for a worktree that has the branch checked out: then it has no commit.
+func branchThere(ctx context.Context, repo *git.Repo, t thread.Thread) error {
+	if !repo.Worktree("", t.OwnedCode().Admin).On(t.Branch) {
+		return nil
+	}
+	return CheckBranch(ctx, repo, t)
 }
 
 // OwnCode returns a thread that owns code in one of some states. Errors: T101, T105, T802,
@@ -191,12 +193,9 @@ func (m *codeRemoval) run() (*RemoveResult, error) {
 
 // beginRemoval checks what can be checked and records that the worktree is being removed.
 func (m *codeRemoval) beginRemoval() (err error) {
-	if err := branchThere(m.c.Context(), m.repo, m.t, m.removal.Worktree); err != nil {
-		return err
-	}
 	if !m.checked { // what changes since is kept all the same
-		if _, err := m.removal.CheckRemovable(m.c.Context()); err != nil {
-			return thread.Busy(err, m.t.ID)
+		if err := checkRemovable(m.c.Context(), m.repo, m.t, m.removal.Worktree); err != nil {
+			return err
 		}
 	}
 	if m.removal.Ref, err = m.repo.FreeRescue(m.c.Context(), string(m.t.ID)); err != nil {

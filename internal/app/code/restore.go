@@ -112,7 +112,7 @@ func (m *codeRestore) bring() (err error) {
 		}
 		return m.branch(x.Tip)
 	}
-	if err := branchThere(ctx, m.repo, m.t, m.worktree); err != nil {
+	if err := branchThere(ctx, m.repo, m.t); err != nil {
 		return err
 	}
 	_, here := os.Lstat(dir)
@@ -136,7 +136,7 @@ func (m *codeRestore) bring() (err error) {
 		return err
 	}
 	if tip == "" {
-		return merging.BranchGone(m.t, m.worktree)
+		return merging.BranchGone(m.repo, m.t)
 	}
 	m.worktree, err = m.repo.Restore(ctx, git.Restoring{Dir: dir, Branch: m.t.Branch, Tip: tip})
 	return err

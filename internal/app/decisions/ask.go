@@ -308,10 +308,11 @@ func ListQuestions(c *app.Call, in ListQuestionsRequest) (*ListQuestionsResult, 
 	c.ReadOnly()
 	d := &ListQuestionsResult{}
 	_, err := c.View(func(s *thread.State) (err error) {
-		found := s.OpenQuestions("")
-		if d.OfEnded = len(s.LeftQuestions()); in.All {
+		var found []thread.Question
+		if in.All {
 			found, err = s.AllQuestions()
-			d.OfEnded = 0
+		} else {
+			found, d.OfEnded = s.OpenQuestions(""), len(s.LeftQuestions())
 		}
 		d.Items = app.Converted(found, in.Limit, in.All, func(q thread.Question) QuestionRecord {
 			r := QuestionOf(q)

@@ -85,6 +85,10 @@ func problemsOf(c *app.Call, repo *git.Repo, t thread.Thread) []codeProblem {
 			return []codeProblem{p}
 		}
 	}
+	var branch error
+	if owned.State == thread.CodeReady || owned.State == thread.CodeLost {
+		branch = code.CheckBranch(c.Context(), repo, t)
+	}
 	switch {
 	case owned.State == thread.CodeRemoving:
 		p := found(codes.WorktreeBusy, "the worktree of thread '"+id+"' is being removed, or its remover was killed: leslie code remove "+id+" finishes it")
@@ -103,8 +107,10 @@ func problemsOf(c *app.Call, repo *git.Repo, t thread.Thread) []codeProblem {
 			return r.Hold(t)
 		}
 		return []codeProblem{p}
-	case (owned.State == thread.CodeReady || owned.State == thread.CodeLost) && code.GoneBranch(c, repo, t) != nil:
-		return []codeProblem{found(codes.NoCode, "the branch '"+t.Branch+"' of thread '"+id+"' is gone; "+code.GoneBranch(c, repo, t).Hint())}
+	case codes.Has(branch, codes.NoCode):
+		return []codeProblem{found(codes.NoCode, "the branch '"+t.Branch+"' of thread '"+id+"' is gone; "+codes.Of(branch).Hint())}
+	case branch != nil:
+		return []codeProblem{codeFailure(c, branch)}
 	case owned.State == thread.CodeReady && gone, owned.State == thread.CodeLost && gone:
 		return []codeProblem{found(codes.NoCode, "the worktree of thread '"+id+"' is not there; leslie code restore "+id+" makes it again, if its disk is not only away; if somebody moved it: leslie code repair DIR")}
 	case owned.State == thread.CodeLost:

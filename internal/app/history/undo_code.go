@@ -76,12 +76,9 @@ func (u *Undoing) reopen() {
 	d, ended := u.result.Code, u.result.Code.Ended
 	d.Ended = nil
 	for _, id := range ended {
-		undone := map[thread.OperationID]bool{}
+		known := undone{}
 		done, ok, err := u.c.Store().FindOperation(u.c.Context(), func(op thread.Operation) bool {
-			if !undone[op.ID] {
-				undone[op.Undoes] = true
-			}
-			return op.Continues == u.op.ID && op.ThreadID == id && !undone[op.ID]
+			return !known.has(op) && op.Continues == u.op.ID && op.ThreadID == id
 		}, string(u.op.ID))
 		if ok = ok && err == nil && u.c.Request().Expect == nil; ok {
 			call := u.c.Beside("undo")
@@ -126,12 +123,9 @@ func withLanding(c *app.Call, op thread.Operation) (thread.Operation, error) {
 	if op.ThreadID == "" || !removed && op.Continues == "" {
 		return op, nil
 	}
-	undone := map[thread.OperationID]bool{}
+	known := undone{}
 	found, ok, err := c.Store().FindOperation(c.Context(), func(o thread.Operation) bool {
-		if !undone[o.ID] { // an undo that was undone takes nothing back
-			undone[o.Undoes] = true
-		}
-		return o.Seq < op.Seq && o.Actor == op.Actor && o.Concerns(op.ThreadID) && (removed || o.ID == op.Continues) && landedBy(o) != nil && !undone[o.ID]
+		return !known.has(o) && o.Seq < op.Seq && o.Actor == op.Actor && o.Concerns(op.ThreadID) && (removed || o.ID == op.Continues) && landedBy(o) != nil
 	}, string(op.ThreadID))
 	if err != nil || !ok {
 		return op, err

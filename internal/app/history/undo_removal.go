@@ -27,18 +27,16 @@ func undoOf(c *app.Call, op thread.Operation, dryRun bool) (*UndoResult, error) 
 // dropWith returns the operations of a drop that are not undone, the newest first: those on its
 // thread that stand together. Errors: those of reading.
 func dropWith(c *app.Call, op thread.Operation) (ops []thread.Operation, err error) {
-	undone := map[thread.OperationID]bool{}
+	known := undone{}
 	_, _, err = c.Store().FindOperation(c.Context(), func(o thread.Operation) bool {
-		if !undone[o.ID] {
-			undone[o.Undoes] = true
-		}
+		back := known.has(o)
 		switch {
 		case o.Seq > op.Seq || !o.Concerns(op.ThreadID) || o.Steps():
 			return false
 		case o.Command != app.DropCommand:
 			return true
 		}
-		if _, began := thread.RemovedIn(o); !began && !undone[o.ID] && !thread.OnlyLost(o) {
+		if _, began := thread.RemovedIn(o); !began && !back && !thread.OnlyLost(o) {
 			ops = append(ops, o)
 		}
 		return false

@@ -12,6 +12,18 @@ import (
 
 // This file finds what a caller's undo and redo are about when they name no operation.
 
+// undone has the operations that are undone, of a history that is read backwards.
+type undone map[thread.OperationID]bool
+
+// has reports whether an operation is undone, and notes what it undoes, unless that is undone itself.
+func (u undone) has(op thread.Operation) bool {
+	is := u[op.ID]
+	if !is && op.Undoes != "" {
+		u[op.Undoes] = true
+	}
+	return is
+}
+
 // walk reads the history backwards, the newest operation first, once. It knows of each
 // operation whether it is undone now, because what undid it came later.
 type walk struct {

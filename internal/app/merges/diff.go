@@ -195,7 +195,11 @@ func meantCode(c *app.Call, owner thread.Thread, patterns []string, err error) e
 func (d *DiffResult) addCode(c *app.Call, in DiffRequest, owner thread.Thread, patterns []string) (err error) {
 	switch asked := in.Only == OnlyCode || len(patterns) > 0; {
 	case d.To.Kind == app.MergeVersion && in.To == "":
-		d.Code, err = codeOfPending(c, d.To, !in.Stat)
+		s, planErr := pendingMerge(c, d.To)
+		if planErr != nil {
+			return planErr
+		}
+		d.Code, err = codeOfMerge(c.Context(), s, !in.Stat)
 		if asked && err == nil && d.Code == nil {
 			err = thread.NoCode(d.To.ThreadID, "the merge brings no code").WithNext("leslie diff " + string(d.To.MergeID))
 		}
@@ -232,19 +236,6 @@ func (d *DiffResult) addCode(c *app.Call, in DiffRequest, owner thread.Thread, p
 			WithNext("leslie diff " + d.To.String() + " --code --stat")
 	}
 	return nil
-}
-
-// codeOfPending is what a pending merge would bring to the code, with what somebody decided by
-// editing its work files; nil for none.
-func codeOfPending(c *app.Call, v app.Version, patches bool) (*code.Changes, error) {
-	s, err := merging.Look(MergeCall(c, MergeMeans{}, app.Settings{}), string(v.MergeID))
-	if err == nil {
-		s, err = s.Edited()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return codeOfMerge(c.Context(), s, patches)
 }
 
 // codeOfMerge is what a merge would bring to the code, nil for none.

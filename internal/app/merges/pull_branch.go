@@ -90,7 +90,7 @@ func joinBranch(c *app.Call, repo *git.Repo, t thread.Thread, ref, name string, 
 	own, theirs := tips["refs/heads/"+t.Branch], tips[ref]
 	switch {
 	case own == "":
-		return "", 0, merging.BranchGone(t, repo.Worktree("", t.OwnedCode().Admin))
+		return "", 0, merging.BranchGone(repo, t)
 	case theirs == "":
 		return "", 0, thread.NoCode(t.ID, "the branch from which it began, '"+name+"', is gone")
 	}

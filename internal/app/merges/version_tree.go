@@ -124,6 +124,16 @@ func commonTree(c *app.Call, common []thread.Common, set scope.Set) (VersionTree
 	return tree, nil
 }
 
+// pendingMerge plans the merge that is a version, with what somebody decided by editing its work
+// files. Errors: those of merging.Look.
+func pendingMerge(c *app.Call, v app.Version) (*merging.Session, error) {
+	s, err := merging.Look(MergeCall(c, MergeMeans{}, app.Settings{}), string(v.MergeID))
+	if err != nil {
+		return nil, err
+	}
+	return s.Edited()
+}
+
 // mergedTree returns a merge's target as the merge would leave it, with what somebody decided by
 // editing its work files. Open conflicts are between markers; if a whole file is in conflict, it
 // is the target's file.
@@ -132,10 +142,7 @@ func mergedTree(c *app.Call, v app.Version, set scope.Set) (VersionTree, error) 
 	if err != nil {
 		return tree, err
 	}
-	s, err := merging.Look(MergeCall(c, MergeMeans{}, app.Settings{}), string(v.MergeID))
-	if err == nil {
-		s, err = s.Edited()
-	}
+	s, err := pendingMerge(c, v)
 	if err != nil {
 		return tree, err
 	}

@@ -181,24 +181,23 @@ func (in *codeInputs) tipOf(t thread.Thread, worktrees []git.Listed) (git.Commit
 	}
 	tip, err := in.repo.Branch(in.ctx, t.Branch)
 	if err == nil && tip == "" {
-		gone, now := BranchGone(t, in.repo.Worktree("", t.OwnedCode().Admin)), "leslie update "+string(t.ID)+" --branch "
+		gone, now := BranchGone(in.repo, t), "leslie update "+string(t.ID)+" --branch "
 		i := slices.IndexFunc(worktrees, func(w git.Listed) bool {
 			return w.Admin == t.OwnedCode().Admin && w.Branch != "" && w.Branch != t.Branch
 		})
 		if i < 0 {
 			return "", gone.WithHint(gone.Hint() + "; or name its branch of now with " + now + "B")
 		}
-		err = gone.WithHint("Its worktree has '" + worktrees[i].Branch + "' checked out; if that is the branch, record it: " + now + worktrees[i].Branch).
-			WithNext("leslie code " + string(t.ID))
+		err = gone.WithHint("Its worktree has '" + worktrees[i].Branch + "' checked out; if that is the branch, record it: " + now + worktrees[i].Branch)
 	}
 	return tip, err
 }
 
 // BranchGone is T802 for a thread whose branch somebody deleted, with the line that makes it again
 // where its worktree was last.
-func BranchGone(t thread.Thread, w git.Worktree) *codes.Error {
+func BranchGone(repo *git.Repo, t thread.Thread) *codes.Error {
 	err := thread.NoCode(t.ID, "its branch '"+t.Branch+"' is gone").WithNext("leslie code " + string(t.ID))
-	if last := w.LastHead(); last != "" {
+	if last := repo.Worktree("", t.OwnedCode().Admin).LastHead(); last != "" {
 		return err.WithHint("Make it again where its worktree was last: git branch " + external.Word(t.Branch) + " " + string(last)[:12])
 	}
 	return err.WithHint("Make it again with git branch " + external.Word(t.Branch) + " COMMIT")

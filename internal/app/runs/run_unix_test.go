@@ -80,15 +80,23 @@ func requests(b *apptest.Project) (all []app.ApprovalRecord) {
 // approve approves a request, as a person does.
 func approve(b *apptest.Project, id thread.ApprovalID) {
 	b.T.Helper()
+	decide(b, id, thread.Approve, "")
+}
+
+// decide decides a request, as a person does.
+func decide(b *apptest.Project, id thread.ApprovalID, decision thread.GrantDecision, reason string) {
+	b.T.Helper()
 	_, err := app.Write(b.Person(), func(s *thread.State, stamp thread.Stamp) (*app.Change, thread.ThreadID, error) {
-		_, t, err := s.DecideGrant(string(id), thread.Approve, "", stamp)
+		_, t, err := s.DecideGrant(string(id), decision, reason, stamp)
 		return &app.Change{}, t.ID, err
 	})
 	require.NoError(b.T, err)
 }
 
-func TestAnAnswerThatComesLateCountsForTheNextEqualCall(t *testing.T) {
-	t.Parallel()
+// decidedLate is a run that asked and ended without an answer, and another one after a person's
+// decision. It asks nobody again, and uses the decision.
+func decidedLate(t *testing.T, decision thread.GrantDecision, reason string) *apptest.Project {
+	t.Helper()
 	b := newRunBench(t, "ASK[[touch asked]]")
 	d, err := run(b, func(in *RunRequest) { in.times.asking = time.Millisecond })
 	require.True(t, codes.Has(err, codes.RunUnfinished), "%v", err)
@@ -97,36 +105,26 @@ func TestAnAnswerThatComesLateCountsForTheNextEqualCall(t *testing.T) {
 	open := requests(b)
 	require.Len(t, open, 1)
 	assert.Contains(t, d.Reason, string(open[0].ApprovalID))
-	approve(b, open[0].ApprovalID)
+	decide(b, open[0].ApprovalID, decision, reason)
 	require.NoError(t, forget(b))
 	_, err = run(b, nil)
 	require.True(t, codes.Has(err, codes.RunUnfinished), "%v", err)
-	assert.FileExists(t, filepath.Join(b.Dir, "asked"))
 	all := requests(b)
 	require.Len(t, all, 1, "nobody was asked again")
 	assert.NotNil(t, all[0].Until, "it was used")
+	return b
+}
+
+func TestAnAnswerThatComesLateCountsForTheNextEqualCall(t *testing.T) {
+	t.Parallel()
+	b := decidedLate(t, thread.Approve, "")
+	assert.FileExists(t, filepath.Join(b.Dir, "asked"))
 }
 
 func TestADenialThatComesLateCountsForTheNextEqualCall(t *testing.T) {
 	t.Parallel()
-	b := newRunBench(t, "ASK[[touch asked]]")
-	d, err := run(b, func(in *RunRequest) { in.times.asking = time.Millisecond })
-	require.True(t, codes.Has(err, codes.RunUnfinished), "%v", err)
-	assert.Equal(t, thread.RunWaits, d.Stop)
-	open := requests(b)
-	require.Len(t, open, 1)
-	_, err = app.Write(b.Person(), func(s *thread.State, stamp thread.Stamp) (*app.Change, thread.ThreadID, error) {
-		_, t, err := s.DecideGrant(string(open[0].ApprovalID), thread.Deny, "not here", stamp)
-		return &app.Change{}, t.ID, err
-	})
-	require.NoError(t, err)
-	require.NoError(t, forget(b))
-	_, err = run(b, nil)
-	require.True(t, codes.Has(err, codes.RunUnfinished), "%v", err)
+	b := decidedLate(t, thread.Deny, "not here")
 	assert.NoFileExists(t, filepath.Join(b.Dir, "asked"))
-	all := requests(b)
-	require.Len(t, all, 1, "nobody was asked again")
-	assert.NotNil(t, all[0].Until, "it was used")
 	said, err := os.ReadFile(filepath.Join(b.Dir, ".leslie", "runs", "it", "transcript.jsonl"))
 	require.NoError(t, err)
 	assert.Contains(t, string(said), "a person said no: not here")

@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"leslie/internal/app"
-	"leslie/thread"
 )
 
 // ChangesText says how much a thread changed in its code: "2 commits, 3 files +40 -2, 1 file not
@@ -34,15 +33,6 @@ func ChangesText(a *app.CodeAmount) string {
 		text += ", not landed"
 	}
 	return text
-}
-
-// CodeStateText is how a thread's worktree stands: "checked out" where it is ready to be worked in,
-// because "ready" reads as ready to land.
-func CodeStateText(s thread.CodeState) string {
-	if s == thread.CodeReady {
-		return "checked out"
-	}
-	return string(s)
 }
 
 // SizeText is a number of files and of their lines: "3 files +40 -2".

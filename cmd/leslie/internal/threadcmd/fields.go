@@ -266,7 +266,7 @@ func codeFields(p *page.Page, c *app.CodeRecord) {
 		p.Field("code", "its worktree was removed; it began at "+from)
 		p.Field("kept", c.Kept)
 	} else {
-		p.Field("code", page.CodeStateText(c.State)+", from "+from)
+		p.Field("code", c.State.Words()+", from "+from)
 	}
 	for _, l := range c.Landed {
 		if !l.Pulled {

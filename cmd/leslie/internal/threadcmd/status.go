@@ -232,10 +232,8 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 	if i == nil || i.State == thread.CodeRemoved {
 		return
 	}
-	switch words := i.Standing(); words {
-	case "checked out", "landed", string(i.State):
-	default:
-		p.Line("now: %s (leslie code %s)", words, id)
+	if i.BranchGone || page.OrZero(i.Busy) != "" {
+		p.Line("now: %s (leslie code %s)", i.Standing(), id)
 	}
 	if i.State == thread.CodeLost {
 		p.Line("now: its worktree is not there (leslie code restore %s)", id)
