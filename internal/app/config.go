@@ -58,6 +58,7 @@ type Config struct {
 		Ask       []permit.Rule   `json:"ask"`
 		Deny      []permit.Rule   `json:"deny"`
 		Default   *permit.Verdict `json:"default"`
+		Profile   *permit.Profile `json:"profile"` // the name of a set of rules
 		MaxTokens int64           `json:"maxTokens"`
 		MaxCost   float64         `json:"maxCost"`
 		// MaxTime is how long a run may work, MaxTurnTime how long one turn of it.
@@ -77,6 +78,19 @@ type Config struct {
 		AgentAutoApprove bool `json:"agentAutoApprove"`
 		TrustAs          bool `json:"trustAs"`
 	} `json:"approvals"`
+}
+
+// ProfileOf is the profile of rules that is in effect: the user's, normal without one; a project's counts if it
+// is narrower.
+func ProfileOf(user, project Config) permit.Profile {
+	p := permit.Normal
+	if user.Run.Profile != nil {
+		p = *user.Run.Profile
+	}
+	if theirs := project.Run.Profile; theirs != nil && slices.Index(permit.Profiles(), *theirs) < slices.Index(permit.Profiles(), p) {
+		p = *theirs
+	}
+	return p
 }
 
 // MaxConfig is the size limit of a configuration file, in bytes.
@@ -474,7 +488,7 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 // file may contain. A key in a group is prefixed with the group's name.
 func ConfigKeys() (both, users []string) {
 	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.validate", "code.checks", "code.land", "code.keep", "run.agent", "run.agents",
-		"run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost", "run.maxTime", "run.maxTurnTime", "run.parallel", "run.fallback",
+		"run.profile", "run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost", "run.maxTime", "run.maxTurnTime", "run.parallel", "run.fallback",
 		"run.startTimeout"}
 	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify", "run.always", "run.mcp"}
 }
@@ -620,6 +634,9 @@ func (cfg Config) check(path string) error {
 	}
 	if v := cfg.Run.Default; v != nil && *v != permit.Allow && *v != permit.Ask && *v != permit.Deny {
 		return BadConfig(path, "run.default", "it must be allow, ask or deny, not "+Quoted(string(*v)))
+	}
+	if p := cfg.Run.Profile; p != nil && !slices.Contains(permit.Profiles(), *p) {
+		return BadConfig(path, "run.profile", "it must be careful, normal or open, not "+Quoted(string(*p)))
 	}
 	if cfg.Run.MaxTokens < 0 {
 		return BadConfig(path, "run.maxTokens", "it must not be negative")

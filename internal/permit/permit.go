@@ -66,6 +66,11 @@ type Rules struct {
 	Config []string
 	// Home is the folder for which ~ stands in the paths of rules.
 	Home string
+	// Reads and Writes are the folders and files, absolute, their links resolved, in which commands may read
+	// (Bash(read-only)) and work (Bash(inside)) besides the working folder.
+	Reads, Writes []string
+	// Resolve returns a path with its links resolved; nil: as it is.
+	Resolve func(string) string
 }
 
 // Rule is one rule.
@@ -75,6 +80,7 @@ type Rule struct {
 	all     bool     // of the tool
 	words   []string // of Bash: the first words of a command
 	exactly bool     // the command has no more words
+	kind    string   // of Bash: ReadOnly or Inside, "" for words
 	path    string   // of Edit and Read
 }
 
@@ -130,6 +136,10 @@ func Parse(text string) (Rule, error) {
 		return r, nil
 	case r.tool != Bash:
 		return bad("can only name the whole tool")
+	}
+	if of == ReadOnly || of == Inside {
+		r.kind = of
+		return r, nil
 	}
 	command := strings.TrimSuffix(strings.TrimSuffix(of, ":*"), " *")
 	r.exactly = command == of
@@ -234,6 +244,9 @@ func ofGit(name string) bool {
 func (rs Rules) touches(r Rule, c Call, line shellLine) bool {
 	if c.Tool == Bash {
 		return slices.ContainsFunc(line.commands, func(cmd command) bool {
+			if r.kind != "" {
+				return rs.kindAllows(r.kind, cmd, c.Dir, c.Dir)
+			}
 			return cmd.runs(r.words, r.exactly) || cmd.within(c.Dir).runs(r.words, r.exactly)
 		})
 	}
@@ -254,13 +267,23 @@ func (rs Rules) allows(c Call, line shellLine) bool {
 		if !line.plain || len(line.commands) == 0 {
 			return false
 		}
+		dir := c.Dir
 		for _, cmd := range line.commands {
 			local := cmd.within(c.Dir)
 			matches := func(r Rule) bool {
+				if r.kind != "" {
+					return rs.kindAllows(r.kind, cmd, dir, c.Dir)
+				}
 				return cmd.starts(r.words, r.exactly) || local.starts(r.words, r.exactly)
 			}
 			if cmd.names() || !some(matches) {
 				return false
+			}
+			if cmd[0].text == "cd" && len(cmd) > 1 {
+				dir = path.Join(dir, cmd[1].text)
+				if path.IsAbs(cmd[1].text) {
+					dir = path.Clean(cmd[1].text)
+				}
 			}
 		}
 		return true

@@ -37,10 +37,12 @@ type shellLine struct {
 // command is one simple command with its words, assignments first.
 type command []word
 
-// word is a word of a command. known: a shell makes nothing else of it.
+// word is a word of a command. known: a shell makes nothing else of it. pattern: it makes
+// names of files of it, and nothing else.
 type word struct {
-	text  string
-	known bool
+	text    string
+	known   bool
+	pattern bool
 }
 
 // parseShell takes a line apart. Where it is not valid, its words are looked at as they
@@ -92,7 +94,7 @@ func parseOne(line string) shellLine {
 			}
 			out.commands = append(out.commands, cmd)
 		case *syntax.DeclClause: // export X=1
-			cmd := command{{n.Variant.Value, true}}
+			cmd := command{{text: n.Variant.Value, known: true}}
 			for _, a := range n.Args {
 				cmd = append(cmd, assignment(a))
 			}
@@ -192,12 +194,13 @@ func assignment(a *syntax.Assign) word {
 	if a.Value != nil {
 		w = wordOf(a.Value)
 	}
-	return word{a.Name.Value + "=" + w.text, w.known}
+	return word{text: a.Name.Value + "=" + w.text, known: w.known}
 }
 
 // wordOf returns the text of a word without its quotes.
 func wordOf(w *syntax.Word) word {
 	out := word{known: true}
+	only := true // patterns are all that is not known
 	var b strings.Builder
 	add := func(parts []syntax.WordPart, quoted bool) {
 		for _, p := range parts {
@@ -206,12 +209,14 @@ func wordOf(w *syntax.Word) word {
 				b.WriteString(unescaped(p.Value, quoted))
 				if !quoted && (strings.ContainsAny(p.Value, "*?[{") || strings.HasPrefix(p.Value, "~")) {
 					out.known = false
+					only = only && !strings.Contains(p.Value, "{") && !strings.HasPrefix(p.Value, "~")
 				}
 			case *syntax.SglQuoted:
 				b.WriteString(p.Value)
 				out.known = out.known && !p.Dollar
+				only = only && !p.Dollar
 			default:
-				out.known = false
+				out.known, only = false, false
 			}
 		}
 	}
@@ -223,6 +228,7 @@ func wordOf(w *syntax.Word) word {
 		add([]syntax.WordPart{p}, false)
 	}
 	out.text = b.String()
+	out.pattern = only && !out.known
 	return out
 }
 

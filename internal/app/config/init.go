@@ -164,7 +164,9 @@ func newUserConfig(agents map[string]app.AgentConfig) ([]byte, error) {
 // configTemplate are the lines after the agents.
 func configTemplate() []string {
 	return slices.Collect(strings.SplitSeq(`    // What agents may do without asking, what a person is asked about, and what they may
-    // never do: leslie help permissions. With "allow" yours counts in place of leslie's.
+    // never do: leslie help permissions. A profile is a set of rules: careful, normal or open.
+    // "profile": "normal",
+    // With "allow" and no profile, yours counts in place of leslie's.
     // "allow": ["Bash(leslie:*)", "Bash(git diff:*)", "Read(./**)", "Edit(./src/**)"],
     // What leslie approve --always adds is under "always": it is allowed besides.
     // "always": ["Bash(make test)"],

@@ -166,7 +166,7 @@ func untrustedKey(key string) string {
 func configBuiltIn() map[string]any {
 	return map[string]any{
 		"mistakeLimit": app.DefaultMistakeLimit, "claimFor": "1h", "code.dir": "../PROJECT.worktrees", "code.branch": "leslie/" + app.IDInBranch, "code.land": thread.LandedMerge, "code.keep": "720h",
-		"run.default": permit.Ask, "run.parallel": app.DefaultParallel, "run.startTimeout": "1m", "run.allow": "leslie, reading in its folder, the thread's artifacts, code in a worktree of its own",
+		"run.default": permit.Ask, "run.parallel": app.DefaultParallel, "run.startTimeout": "1m", "run.profile": permit.Normal,
 		"approvals.agentAutoApprove": false, "approvals.trustAs": false,
 	}
 }
@@ -192,8 +192,17 @@ func (l *configList) key(key string) {
 		l.checks()
 	case "run.agents":
 		l.agents()
+	case "run.profile":
+		l.profile(key)
 	case "run.allow":
-		l.choose(key, l.mine[key], nil, configBuiltIn()[key])
+		var builtIn any
+		if l.user.Run.Allow == nil || l.user.Run.Profile != nil {
+			builtIn = profileValue(app.ProfileOf(l.user, l.project))
+		}
+		if l.mine[key] != nil && builtIn != nil {
+			l.add(key, builtIn, app.AgentBuiltIn, "")
+		}
+		l.choose(key, l.mine[key], nil, builtIn)
 		l.further(key, l.trusted)
 	case "run.ask", "run.deny":
 		l.choose(key, l.mine[key], nil, nil)
@@ -263,6 +272,46 @@ func (l *configList) narrowest(key string) {
 	if theirs != nil {
 		l.add(key, theirs, app.AgentProject, ConfigOverridden)
 	}
+}
+
+// profile adds the profile of rules: the project's counts if it is narrower.
+func (l *configList) profile(key string) {
+	effective := app.ProfileOf(l.user, l.project)
+	mine, theirs := l.user.Run.Profile, l.project.Run.Profile
+	switch {
+	case mine == nil && l.user.Run.Allow != nil: // which counts in its place
+		if theirs != nil {
+			l.add(key, *theirs, app.AgentProject, ConfigOverridden)
+		}
+		return
+	case mine != nil && *mine == effective:
+		l.add(key, effective, app.AgentOfUser, "")
+	case theirs != nil && *theirs == effective:
+		l.add(key, effective, app.AgentProject, "")
+	default:
+		l.add(key, effective, app.AgentBuiltIn, "")
+	}
+	if mine != nil && *mine != effective {
+		l.add(key, *mine, app.AgentOfUser, ConfigOverridden)
+	}
+	if theirs != nil && (*theirs != effective || mine != nil && *mine == effective) {
+		l.add(key, *theirs, app.AgentProject, ConfigOverridden)
+	}
+}
+
+// ProfileRules are what agents may do without asking.
+type ProfileRules struct {
+	Every []string `json:"every"` // thread
+	Own   []string `json:"own"`   // for a thread in a worktree of its own
+}
+
+func profileValue(p permit.Profile) ProfileRules {
+	every, own := p.Allows()
+	every = append(every, "Read(THREAD'S ARTIFACTS)", "Edit(THREAD'S ARTIFACTS)")
+	if p != permit.Careful {
+		every = append(every, "Read(PROJECT)")
+	}
+	return ProfileRules{Every: every, Own: own}
 }
 
 // ofGit adds the programs that the project's repository names.

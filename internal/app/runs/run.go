@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -256,8 +257,15 @@ func RunRules(c *app.Call, t thread.Thread, in RunRequest) (permit.Rules, runLim
 		Deny: slices.Concat(user.Run.Deny, project.Run.Deny), Ask: slices.Concat(user.Run.Ask, project.Run.Ask), Allow: user.Run.Allow,
 		Store: filepath.ToSlash(app.Resolved(filepath.Dir(c.Store().Path("x")))), Home: filepath.ToSlash(c.Project().Environment().Home), Config: app.OwnConfigFiles(*c.Project().Environment()),
 	}
-	if user.Run.Allow == nil {
-		rules.Allow = defaultAllow(c, t)
+	root := filepath.ToSlash(app.Resolved(c.Project().Root()))
+	rules.Reads, rules.Resolve = []string{root}, func(name string) string { return filepath.ToSlash(app.Resolved(name)) }
+	rules.Writes = []string{filepath.ToSlash(app.Resolved(c.Absolute(app.ThreadPath(t.ID))))}
+	if temporary := filepath.ToSlash(app.Resolved(os.TempDir())); !strings.HasPrefix(root+"/", temporary+"/") { // the person's files may be beside a project there
+		rules.Writes = append(rules.Writes, temporary)
+	}
+	if user.Run.Allow == nil || user.Run.Profile != nil {
+		rules.Allow = append(profileRules(c, t, app.ProfileOf(user, project)), user.Run.Allow...)
+		rules.Allow = append(rules.Allow, checkRules(c, user, project)...)
 	}
 	rules.Allow = slices.Concat(rules.Allow, user.Run.Always)
 	if theirs := "project"; len(project.Run.Allow) > 0 && c.Chooser(user, project)("run.allow", nil, &theirs) != "" {
@@ -302,19 +310,50 @@ func lower[N int | int64 | float64 | time.Duration](a, b N) N {
 	return a
 }
 
-// defaultAllow is what agents may do if the user's configuration says nothing: use
-// leslie, read in their folder, write the thread's artifacts, and change code in a
-// worktree of their own.
-func defaultAllow(c *app.Call, t thread.Thread) []permit.Rule {
-	texts := []string{"Bash(leslie:*)", toolRule, "Read(./**)"}
-	own := filepath.ToSlash(app.Resolved(c.Absolute(app.ThreadPath(t.ID))))
-	if !strings.ContainsAny(own, "*?[]()") { // its name would be a pattern
-		texts = append(texts, "Read("+own+"/**)", "Edit("+own+"/**)")
-	}
+// profileRules are the rules of a profile for a thread: besides its own, that agents read in the
+// project, and read and write the thread's artifacts.
+func profileRules(c *app.Call, t thread.Thread, p permit.Profile) []permit.Rule {
+	texts, own := p.Allows()
+	texts = append(texts, toolRule)
 	if t.OwnedCode() != nil {
-		texts = append(texts, "Edit(./**)")
+		texts = append(texts, own...)
 	}
-	var out []permit.Rule
+	folder := func(name string, tools ...string) {
+		name = filepath.ToSlash(app.Resolved(name))
+		if !strings.ContainsAny(name, "*?[]()") { // it would be a pattern
+			for _, tool := range tools {
+				texts = append(texts, tool+"("+name+"/**)")
+			}
+		}
+	}
+	folder(c.Absolute(app.ThreadPath(t.ID)), permit.Read, permit.Edit)
+	if p != permit.Careful {
+		folder(c.Project().Root(), permit.Read)
+	}
+	return parsed(texts)
+}
+
+// checkRules allow the commands that the configuration names as checks of code, as they are written there; a project's
+// count only if the user trusts it.
+func checkRules(c *app.Call, user, project app.Config) []permit.Rule {
+	all := []app.Config{user}
+	if user.Trusts(c.Project().Root(), project) {
+		all = append(all, project)
+	}
+	var texts []string
+	for _, cfg := range all {
+		for _, name := range app.SortedKeys(cfg.Code.Checks) {
+			texts = append(texts, permit.Bash+"("+cfg.Code.Checks[name]+")")
+		}
+		if cfg.Code.Validate != nil {
+			texts = append(texts, permit.Bash+"("+*cfg.Code.Validate+")")
+		}
+	}
+	return parsed(texts)
+}
+
+// parsed returns rules without those that a rule cannot express.
+func parsed(texts []string) (out []permit.Rule) {
 	for _, text := range texts {
 		if rule, err := permit.Parse(text); err == nil {
 			out = append(out, rule)

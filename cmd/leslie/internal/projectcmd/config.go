@@ -63,6 +63,9 @@ func configValue(i config.Item) string {
 		}
 		return shown + page.Behind(", with ", app.Joined(a.Env))
 	}
+	if r, ok := i.Value.(config.ProfileRules); ok {
+		return strings.Join(r.Every, ", ") + "; in a worktree of its own: " + strings.Join(r.Own, ", ")
+	}
 	raw, err := json.Marshal(i.Value)
 	if err != nil {
 		return ""
