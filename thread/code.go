@@ -373,6 +373,9 @@ func (s *State) Rehome(was, t Thread, found *Code, stamp Stamp) (Thread, error) 
 	case found != nil && found.Admin == own.Admin: // it was moved, or its branch renamed
 		t.Code = slices.Clone(t.Code)
 		t.Code[0].State = CodeReady
+		if t.Branch != was.Branch && !found.Made.Branch { // somebody else made it, and has to delete it
+			t.Code[0].Made.Branch = false
+		}
 	case own.Made != CodeMade{}:
 		return Thread{}, FolderTaken(t.Worktree, "thread '"+string(t.ID)+"' has the branch '"+was.Branch+"' in "+was.Worktree+", which leslie made").
 			WithHint("If that worktree was moved, leslie code repair " + t.Worktree + " records where it is").WithNext("leslie code " + string(t.ID))

@@ -122,13 +122,19 @@ func (c *Code) LastLanded() (last CodeLanded, ok bool) {
 	return last, false
 }
 
-// LandedAt reports whether code was merged elsewhere with its branch at a commit. What a
+// LandingAt is the newest landing of code with its branch at a commit, if there is one. What a
 // thread that builds on it only took over, as with leslie pull, has not landed.
-func (c *Code) LandedAt(tip string) bool {
-	for _, l := range c.Landed {
+func (c *Code) LandingAt(tip string) (last CodeLanded, is bool) {
+	for _, l := range slices.Backward(c.Landed) {
 		if l.Tip == tip && !l.Pulled {
-			return true
+			return l, true
 		}
 	}
-	return false
+	return last, false
+}
+
+// LandedAt reports whether there is a LandingAt a commit.
+func (c *Code) LandedAt(tip string) bool {
+	_, is := c.LandingAt(tip)
+	return is
 }

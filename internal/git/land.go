@@ -27,6 +27,9 @@ type Landing struct {
 	// Onto is a commit between the two, "" for Old: what leads to it is not taken back once
 	// the branch has gone on.
 	Onto Commit
+	// Own are the branches of the code that landed: that they have the commit does not keep the branch from
+	// moving back.
+	Own []string
 }
 
 // landingLock is the file that a landing locks, in the repository.

@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -91,10 +92,15 @@ func (r *Repo) Subjects(ctx context.Context, revision, without string, most int)
 	return strings.FieldsFunc(string(out), func(c rune) bool { return c == '\n' }), broken(err)
 }
 
-// BranchWith returns a branch that has a commit, "" for none.
-func (r *Repo) BranchWith(ctx context.Context, c Commit) (string, error) {
-	out, err := r.at(ctx, command{args: []string{"for-each-ref", "--count=1", "--contains=" + string(c), "--format=%(refname)", "refs/heads/"}})
-	return strings.TrimPrefix(strings.TrimSpace(string(out)), "refs/heads/"), broken(err)
+// BranchWith returns a branch that has a commit, none of those that are named; "" for none.
+func (r *Repo) BranchWith(ctx context.Context, c Commit, but ...string) (string, error) {
+	out, err := r.at(ctx, command{args: []string{"for-each-ref", "--count=" + strconv.Itoa(len(but)+1), "--contains=" + string(c), "--format=%(refname)", "refs/heads/"}})
+	for _, ref := range strings.Fields(string(out)) {
+		if branch := strings.TrimPrefix(ref, "refs/heads/"); !slices.Contains(but, branch) {
+			return branch, nil
+		}
+	}
+	return "", broken(err)
 }
 
 // Count returns how many commits each of two commits has that the other has not.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -19,6 +20,8 @@ const (
 	Reset = "reset"
 	// Reverted: a commit on top of the branch reverts it.
 	Reverted = "revert"
+	// Already: somebody has reverted it.
+	Already = "reverted"
 )
 
 // Back says how a landing would be taken back now.
@@ -27,21 +30,39 @@ func (r *Repo) Back(ctx context.Context, l Landing) (how string, tip Commit, err
 	if err != nil || tip == "" {
 		return Gone, tip, err
 	}
+	if there, err := r.Resolve(ctx, string(l.New)); err != nil || there == "" {
+		return Gone, tip, err
+	}
 	has, err := r.Contains(ctx, tip, l.New)
 	switch {
 	case err != nil || !has:
 		return Gone, tip, err
 	case tip != l.New:
+		if taken, err := r.TakenBack(ctx, l, tip); err != nil || taken {
+			return Already, tip, err
+		}
 		return Reverted, tip, nil
 	}
 	out, err := r.at(ctx, command{args: []string{"for-each-ref", "--format=%(refname)", "--contains=" + string(l.New), "refs/heads", "refs/remotes", "refs/tags"}})
 	if err != nil {
 		return "", tip, broken(err)
 	}
-	if strings.TrimSpace(string(out)) != "refs/heads/"+l.Branch {
-		return Reverted, tip, nil
+	for _, ref := range strings.Fields(string(out)) {
+		if branch := strings.TrimPrefix(ref, "refs/heads/"); branch != l.Branch && !slices.Contains(l.Own, branch) {
+			return Reverted, tip, nil
+		}
 	}
 	return Reset, tip, nil
+}
+
+// TakenBack reports whether a branch at a tip has what a landing brought no longer: to revert it would
+// change nothing.
+func (r *Repo) TakenBack(ctx context.Context, l Landing, tip Commit) (bool, error) {
+	m, err := r.MergeTree(ctx, nil, l.New, tip, cmp.Or(l.Onto, l.Old))
+	if err != nil || len(m.Unmerged) > 0 {
+		return false, err
+	}
+	return r.SameTree(ctx, m.Tree, string(tip))
 }
 
 // TakeBack takes a landing back, as Back says, and returns how. Local work stays as it
@@ -68,7 +89,7 @@ const backTries = 3
 func (r *Repo) takeBack(ctx context.Context, l Landing, message, actor string, lock *os.File) (how string, err error) {
 	how, tip, err := r.Back(ctx, l)
 	switch {
-	case err != nil || how == Gone:
+	case err != nil || how == Gone || how == Already:
 		return how, err
 	case how == Reset:
 		return how, r.reset(ctx, l, lock)
@@ -84,10 +105,6 @@ func (r *Repo) takeBack(ctx context.Context, l Landing, message, actor string, l
 		}
 		return how, l.blocked(r.Admin, "later commits changed the same lines", paths...)
 	}
-	had, err := r.at(ctx, command{args: []string{"rev-parse", string(tip) + "^{tree}"}})
-	if err != nil || strings.TrimSpace(string(had)) == m.Tree {
-		return how, broken(err) // it is reverted
-	}
 	commit, err := r.CommitTree(ctx, m.Tree, []Commit{tip}, message, actor)
 	if err != nil {
 		return how, err
@@ -95,7 +112,8 @@ func (r *Repo) takeBack(ctx context.Context, l Landing, message, actor string, l
 	return how, r.land(ctx, Landing{Branch: l.Branch, Old: tip, New: commit}, lock)
 }
 
-// reset moves a branch back, with the files of the worktree that has it checked out.
+// reset moves a branch back, with the files of the worktree that has it checked out, and its index: what is
+// staged there stays so.
 func (r *Repo) reset(ctx context.Context, l Landing, lock *os.File) error {
 	back := Landing{Branch: l.Branch, Old: l.New, New: l.Old}
 	at, err := r.checkedOut(ctx, back)
@@ -116,16 +134,19 @@ func (r *Repo) reset(ctx context.Context, l Landing, lock *os.File) error {
 		return err
 	}
 	for _, args := range [][]string{
-		{"update-index", "-q", "--refresh"}, // reset takes a file for changed whose times are not those of the index
-		{"reset", "--keep", "-q", string(l.Old)},
+		{"update-index", "-q", "--refresh"}, // read-tree takes a file for changed whose times are not those of the index
+		{"read-tree", "-m", "-u", string(l.New), string(l.Old)},
 	} {
 		if _, err = leaving(ctx, at.run, command{args: args}, lock, at.landingLocks(l.Branch)); killed(err) || ctx.Err() != nil {
 			return broken(err)
 		}
 	}
-	_ = os.Remove(at.undoing())
 	if err == nil {
-		return nil
+		err = r.UpdateRef(ctx, "refs/heads/"+l.Branch, l.Old, l.New, "leslie: undo")
+	}
+	_ = os.Remove(at.undoing())
+	if err == nil || errors.Is(err, ErrMoved) {
+		return err
 	}
 	if paths := notUptodate(stderrOf(err)); len(paths) > 0 {
 		return l.blocked(at.Dir, "files in its worktree have local changes where the undo writes", paths...)
@@ -201,12 +222,14 @@ func (w Worktree) resume(ctx context.Context, back Landing, lock *os.File) (done
 	return false, nil
 }
 
-// notUptodate reads which files a reset would overwrite.
+// notUptodate reads which files read-tree would overwrite: changed, staged, or not tracked.
 func notUptodate(stderr string) (paths []string) {
 	for _, line := range strings.Split(stderr, "\n") {
-		if rest, ok := strings.CutPrefix(line, "error: Entry '"); ok {
-			path, _, _ := strings.Cut(rest, "' not uptodate")
-			paths = append(paths, path)
+		for _, about := range []string{"error: Entry '", "error: Untracked working tree file '", "error: Updating '"} {
+			if rest, ok := strings.CutPrefix(line, about); ok {
+				path, _, _ := strings.Cut(rest, "' ")
+				paths = append(paths, path)
+			}
 		}
 	}
 	return paths

@@ -27,8 +27,23 @@ func TestALandingIsTakenBack(t *testing.T) {
 		"files that were written again": {after: func(r *repository) {
 			require.NoError(r.t, os.Chtimes(filepath.Join(r.dir, "a.txt"), time.Unix(1, 0), time.Unix(1, 0)))
 		}, how: git.Reset},
-		"beside local work":     {after: func(r *repository) { r.write("mine.txt", "edited\n") }, how: git.Reset},
-		"under local work":      {after: func(r *repository) { r.write("a.txt", "edited\n") }, how: git.Reset, code: codes.LandingBlocked},
+		"beside local work": {after: func(r *repository) { r.write("mine.txt", "edited\n") }, how: git.Reset},
+		"under local work":  {after: func(r *repository) { r.write("a.txt", "edited\n") }, how: git.Reset, code: codes.LandingBlocked},
+		"beside what is staged": {after: func(r *repository) {
+			r.write("mine.txt", "staged\n")
+			r.write("new.txt", "staged\n")
+			r.git("add", "mine.txt", "new.txt")
+			r.write("mine.txt", "edited\n")
+			require.NoError(r.t, os.Remove(filepath.Join(r.dir, "new.txt")))
+		}, how: git.Reset},
+		"under what is staged": {after: func(r *repository) {
+			r.write("a.txt", "staged\n")
+			r.git("add", "a.txt")
+		}, how: git.Reset, code: codes.LandingBlocked},
+		"its own branch has it": {after: func(r *repository) { r.git("branch", "-q", "own") }, how: git.Reset},
+		"somebody reverted it": {after: func(r *repository) {
+			r.git("revert", "--no-edit", "-m1", "HEAD")
+		}, how: git.Already},
 		"another branch has it": {after: func(r *repository) { r.git("branch", "-q", "other") }, how: git.Reverted},
 		"it is published":       {after: func(r *repository) { r.git("update-ref", "refs/remotes/origin/main", "main") }, how: git.Reverted},
 		"under a later commit": {after: func(r *repository) {
@@ -46,6 +61,7 @@ func TestALandingIsTakenBack(t *testing.T) {
 			r, l := landing(t)
 			r.git("branch", "-q", "-D", "work")
 			require.NoError(t, r.repo.Land(ctx, l))
+			l.Own = []string{"own"}
 			if c.after != nil {
 				c.after(r)
 			}
@@ -63,18 +79,23 @@ func TestALandingIsTakenBack(t *testing.T) {
 			raw, err := os.ReadFile(filepath.Join(r.dir, "a.txt"))
 			require.NoError(t, err)
 			assert.Equal(t, "one\n", string(raw))
-			if name == "beside local work" {
+			switch name {
+			case "beside local work":
 				assert.Equal(t, " M mine.txt", r.untrimmed(r.dir, "status", "--porcelain"))
-			} else {
+			case "beside what is staged":
+				assert.Equal(t, "MM mine.txt\nAD new.txt", r.untrimmed(r.dir, "status", "--porcelain"))
+				assert.Equal(t, "staged", r.git("show", ":mine.txt"))
+				assert.Equal(t, "staged", r.git("show", ":new.txt"))
+			default:
 				assert.Empty(t, r.untrimmed(r.dir, "status", "--porcelain"))
 			}
 			if how == git.Reverted {
 				at := r.tip("main")
 				again, err := r.repo.TakeBack(ctx, l, "Revert it", "bot")
 				require.NoError(t, err)
-				assert.Equal(t, git.Reverted, again)
+				assert.Equal(t, git.Already, again)
 				assert.Equal(t, at, r.tip("main"), "it is reverted once")
-			} else {
+			} else if how != git.Already {
 				assert.Equal(t, l.Old, r.tip("main"))
 			}
 		})

@@ -52,6 +52,9 @@ func NamedWorktree(c *app.Call, id string, edit thread.Edit) (*FoundWorktree, er
 		return nil, nil
 	}
 	found, err := worktreeAt(c, WorktreeDir(c, t), edit.Branch, parent)
+	if err == nil && found != nil && t.OwnedCode() != nil && t.OwnedCode().Made.Branch && found.Branch != t.Branch {
+		err = found.renamed(c, t.Branch)
+	}
 	if err != nil && !codes.Has(err, codes.GitUnavailable) {
 		return nil, err
 	}
@@ -84,6 +87,17 @@ func worktreeAt(c *app.Call, dir string, branch *string, parent thread.Thread) (
 		return f, f.startedFrom(c, repo, all[0].Branch, parent)
 	}
 	return nil, nil
+}
+
+// renamed says that the branch is the one which leslie made, under another name, if that one is gone.
+func (f *FoundWorktree) renamed(c *app.Call, was string) error {
+	repo, err := OpenRepo(c)
+	if err != nil {
+		return err
+	}
+	tip, err := repo.Branch(c.Context(), was)
+	f.owned.Made.Branch = err == nil && tip == ""
+	return err
 }
 
 // startedFrom sets from where the branch started: the branch of the parent's code, else

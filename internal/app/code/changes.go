@@ -107,7 +107,10 @@ func ChangesOf(c *app.Call, t thread.Thread, patches bool) (*Changes, error) {
 	found, failed := make([][]Part, len(looks)), make([]error, len(looks))
 	SeveralAtOnce(len(looks), func(i int) { found[i], failed[i] = looks[i](target) })
 	l.found.Parts = append(l.found.Parts, slices.Concat(found...)...)
-	return l.found, cmp.Or(failed...)
+	if err := cmp.Or(failed...); err != nil || len(l.found.Parts) > 0 {
+		return l.found, err
+	}
+	return l.found, kept(c.Context(), l.repo, t)
 }
 
 // lookForChanges finds the tip of the branch and that of its target, between which the parts are
@@ -422,9 +425,13 @@ func LandedAmount(c *app.Call, id thread.ThreadID) *app.CodeAmount {
 	if err != nil {
 		return nil
 	}
+	gone, err := landingGone(c.Context(), repo, t, l)
+	if err != nil {
+		return nil
+	}
 	var p Part
 	p.addFiles(files)
-	return &app.CodeAmount{Commits: commits, Files: len(p.Files), Added: p.Added, Removed: p.Removed, Landed: true}
+	return &app.CodeAmount{Commits: commits, Files: len(p.Files), Added: p.Added, Removed: p.Removed, Landed: gone == ""}
 }
 
 // landedByHand is LandedAmount of code that leslie has not landed; nil for commits that are not in

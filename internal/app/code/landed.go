@@ -18,8 +18,14 @@ import (
 // only as content. False where git cannot say it.
 func hasLanded(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commit) (bool, error) {
 	code := t.OwnedCode()
-	if code.LandedAt(string(tip)) || code.Target == "" {
-		return code.LandedAt(string(tip)), nil
+	if at, is := code.LandingAt(string(tip)); is {
+		there, err := landingThere(ctx, repo, t, at)
+		if err != nil || there {
+			return there, err
+		}
+	}
+	if code.Target == "" {
+		return false, nil
 	}
 	target, err := repo.Resolve(ctx, code.Target)
 	if err != nil || target == "" {
@@ -36,6 +42,76 @@ func hasLanded(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Com
 		return false, nil
 	}
 	return found.nothing, err
+}
+
+// landingThere reports whether what landed is where it landed, or on another branch than the thread's own:
+// somebody may have moved the branch back.
+func landingThere(ctx context.Context, repo *git.Repo, t thread.Thread, l thread.CodeLanded) (bool, error) {
+	at, err := repo.Resolve(ctx, l.Commit)
+	if err != nil || at == "" {
+		return false, err
+	}
+	if l.Onto != "" {
+		if tip, err := repo.Branch(ctx, l.Onto); err != nil || tip != "" {
+			if err != nil {
+				return false, err
+			}
+			return repo.Contains(ctx, tip, at)
+		}
+	}
+	with, err := repo.BranchWith(ctx, at, t.Branch)
+	return with != "", err
+}
+
+// The values of Item.LandedGone: what became of a landing.
+const (
+	GoneFromBranch = "gone"     // the branch has it no longer
+	RevertedThere  = "reverted" // a later commit has taken back what it brought
+)
+
+// landingGone says what became of a landing, "" if it is there.
+func landingGone(ctx context.Context, repo *git.Repo, t thread.Thread, l thread.CodeLanded) (string, error) {
+	there, err := landingThere(ctx, repo, t, l)
+	if err != nil || !there {
+		return GoneFromBranch, err
+	}
+	if l.Onto == "" || l.From == "" {
+		return "", nil
+	}
+	tip, err := repo.Branch(ctx, l.Onto)
+	if err != nil || tip == "" || string(tip) == l.Commit {
+		return "", err
+	}
+	reverted, err := repo.TakenBack(ctx, git.Landing{Old: git.Commit(l.From), New: git.Commit(l.Commit)}, tip)
+	if err == nil && reverted {
+		return RevertedThere, nil
+	}
+	return "", err
+}
+
+// CheckLanded returns T802 for a thread whose worktree was removed because its code had landed on a branch, if
+// that has it no longer, with the line that helps. Errors: T801, too.
+func CheckLanded(c *app.Call, t thread.Thread, branch string) error {
+	code := t.OwnedCode()
+	l, landed := code.LastLanded()
+	if code.State != thread.CodeRemoved || !landed || l.Onto != branch {
+		return nil
+	}
+	repo, err := RepoOf(c, t)
+	if err != nil {
+		return err
+	}
+	gone, err := landingGone(c.Context(), repo, t, l)
+	if err != nil || gone == "" {
+		return err
+	}
+	short := l.Commit[:min(12, len(l.Commit))]
+	if gone == RevertedThere {
+		return thread.NoCode(t.ID, "its worktree was removed when it had landed, and '"+branch+"' has reverted that ("+short+") since").
+			WithHint("Revert the commit that reverted it, with git, or undo the landing (leslie history " + string(t.ID) + " names it) and land it again").WithNext("leslie history " + string(t.ID))
+	}
+	return thread.NoCode(t.ID, "its worktree was removed when it had landed, and '"+branch+"' no longer has that ("+short+")").
+		WithHint("Bring its branch back, then land it again").WithNext("leslie code restore " + string(t.ID))
 }
 
 // broughtTo reports whether commits of a branch's target, or of the target's upstreams, bring what

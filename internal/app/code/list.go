@@ -1,6 +1,7 @@
 package code
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"os"
@@ -68,6 +69,8 @@ type Item struct {
 	// Landed: the target has all that is committed, as commits or only what they change (a
 	// squash), or leslie has merged it into a branch of a thread that does not build on it.
 	Landed *bool `json:"landed,omitempty"`
+	// LandedGone says of LandedAs that its branch has it no longer: GoneFromBranch or RevertedThere.
+	LandedGone string `json:"landedGone,omitempty"`
 	// Moved says that somebody moved the worktree or its repository, and which line records
 	// where it is.
 	Moved string `json:"moved,omitempty"`
@@ -144,6 +147,10 @@ func (item Item) Standing() string {
 		return "its branch is gone"
 	case item.Busy != nil && *item.Busy != "":
 		return *item.Busy
+	case item.LandedGone == RevertedThere:
+		return "reverted in " + item.LandedAs.Onto
+	case item.LandedGone != "":
+		return "not in " + cmp.Or(item.LandedAs.Onto, string(item.LandedAs.Into)) + " any more"
 	case item.Landed != nil && *item.Landed && (item.State == thread.CodeReady || item.State == thread.CodeRemoved):
 		return "landed"
 	}
@@ -251,6 +258,15 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 		}
 		return nil
 	}
+	if item.LandedAs != nil {
+		gone, err := landingGone(ctx, repo, item.owner, *item.LandedAs)
+		if err != nil {
+			return err
+		}
+		if item.LandedGone = gone; gone != "" {
+			item.Landed = new(false)
+		}
+	}
 	head := tips["refs/heads/"+item.Branch]
 	if code.State == thread.CodeReady || code.State == thread.CodeLost {
 		if Missing(item.Worktree) || Missing(code.Admin) {
@@ -308,7 +324,13 @@ func (item *Item) compare(ctx context.Context, repo *git.Repo, head git.Commit, 
 			return err
 		}
 	}
-	landed := ahead == 0 && string(head) != code.Start && !code.TakenBack(string(head)) || code.LandedAt(string(head))
+	landed := ahead == 0 && string(head) != code.Start && !code.TakenBack(string(head))
+	if at, is := code.LandingAt(string(head)); is && !landed {
+		var err error
+		if landed, err = landingThere(ctx, repo, item.owner, at); err != nil {
+			return err
+		}
+	}
 	item.beyond = ahead
 	own, err := item.own(ctx, repo, head, tips)
 	if err == nil && ahead == 0 && code.TakenBack(string(head)) { // the target has the commits, and their revert

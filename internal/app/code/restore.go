@@ -156,8 +156,8 @@ func kept(ctx context.Context, repo *git.Repo, t thread.Thread) error {
 		case err != nil:
 			return err
 		case at == "":
-			return thread.NoCode(t.ID, "git no longer has what its worktree had: it was kept for code.keep, and deleted since").
-				WithHint("What it landed is where it landed: leslie diff " + string(t.ID) + " --code")
+			return thread.NoCode(t.ID, "git no longer has what its worktree had (commit "+commit[:min(12, len(commit))]+")").
+				WithHint("What has landed of it is where it landed: leslie diff " + string(t.ID) + " --code")
 		}
 	}
 	return nil

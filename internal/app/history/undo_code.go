@@ -23,7 +23,7 @@ import (
 type UndoneCode struct {
 	Branch string `json:"branch"`
 	Commit string `json:"commit"` // of the merge
-	// How is reset, revert, or gone if the branch did not have the commit any more; landed
+	// How is reset, revert, gone if the branch did not have the commit any more, or reverted if somebody had reverted it; landed
 	// for a redo; restored for a rollback, with the commit where the branch is now.
 	How string `json:"how"`
 	// Uncommitted: so is what was not committed when its worktree was removed.
@@ -99,6 +99,7 @@ const (
 	CodeReset    = git.Reset
 	CodeReverted = git.Reverted
 	CodeGone     = git.Gone
+	CodeAlready  = git.Already
 	CodeLanded   = "landed"
 )
 
@@ -199,6 +200,9 @@ func (u *Undoing) takeBackCode() error {
 	}
 	l := m.Code.Landing
 	landing := git.Landing{Branch: l.Branch, Old: git.Commit(l.Old), New: git.Commit(l.New), Onto: git.Commit(l.Onto)}
+	if landing.Own, err = u.branchesOf(*l); err != nil {
+		return err
+	}
 	how, _, err := repo.Back(u.c.Context(), landing)
 	if err == nil && how == git.Reset && !u.dryRun {
 		err = u.keepSources(repo, *l)
@@ -227,10 +231,24 @@ func (u *Undoing) takeBackCode() error {
 	if how != CodeReset {
 		u.result.Code.MergeAgain = landedAgain(*m)
 	}
-	if err == nil && how == git.Reverted && !u.dryRun {
+	if err == nil && (how == git.Reverted || how == git.Already) && !u.dryRun {
 		err = u.findBases(repo, *l)
 	}
 	return err
+}
+
+// branchesOf returns the branches of the threads whose code landed. Errors: those of a view.
+func (u *Undoing) branchesOf(l thread.CodeLanding) (branches []string, err error) {
+	_, err = u.c.View(func(s *thread.State) error {
+		branches = nil
+		for _, source := range l.Sources {
+			if t, ok := s.Threads.Peek(string(source.ThreadID)); ok && t.Branch != l.Branch {
+				branches = append(branches, t.Branch)
+			}
+		}
+		return nil
+	})
+	return branches, err
 }
 
 // keepSources makes a ref for each source whose branch went with its worktree: once the target is

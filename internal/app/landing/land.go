@@ -162,7 +162,7 @@ func Land(c *app.Call, in Request) (*Result, error) {
 	var first error
 	for _, at := range all {
 		one := c.Next(requestOf(c, len(ids) == 1))
-		in.How = at.how
+		at.asked, in.How = in.How, at.how
 		item, err := land(one, at, in)
 		c.Include(one)
 		if len(ids) == 1 {
@@ -199,6 +199,9 @@ func requestOf(c *app.Call, sole bool) app.Request {
 
 // land lands one thread.
 func land(c *app.Call, at landsAt, in Request) (*Item, error) {
+	if err := code.CheckLanded(c, at.thread, at.branch); err != nil {
+		return nil, err
+	}
 	item := &Item{ThreadID: at.thread.ID, Branch: at.branch, Target: app.OrNull(at.owner), How: in.How}
 	result, err := merge(c, at, in)
 	if result != nil {
@@ -222,7 +225,7 @@ func land(c *app.Call, at landsAt, in Request) (*Item, error) {
 	hasLanded := result.Status == merging.Merged || result.Status == merging.NothingToDo &&
 		(item.Changes != nil && item.Changes.Landed || at.thread.OwnedCode().State == thread.CodeRemoving)
 	landing := thread.OperationID("")
-	if result.Status == merging.Merged && !c.Replayed() {
+	if result.Status == merging.Merged && item.Commit != nil && !c.Replayed() {
 		landing = c.Operation().Operation
 		item.Undo = "leslie undo " + string(landing)
 	}
@@ -238,6 +241,7 @@ type landsAt struct {
 	branch string
 	owner  thread.ThreadID // has the branch; "" for none
 	how    string          // of the landing that is pending; "" for none
+	asked  string          // how the caller wants it, "" for whatever holds
 }
 
 // place finds where the code of a thread lands. Errors: T101, T105, T107, T802, T903.
@@ -296,7 +300,7 @@ func mayLand(c *app.Call, at landsAt) error {
 func merge(c *app.Call, at landsAt, in Request) (*merges.MergeResult, error) {
 	m := merges.MergeRequest{
 		Sources: []string{string(at.thread.ID)}, Target: string(at.owner), Strategy: in.Strategy, DryRun: in.DryRun, Squash: in.How == thread.LandedSquash, Rebase: in.How == thread.LandedRebase,
-		Uncommitted: in.Uncommitted, Unread: in.Unread, MergeMeans: in.MergeMeans,
+		MergeCommit: at.asked == thread.LandedMerge, Uncommitted: in.Uncommitted, Unread: in.Unread, MergeMeans: in.MergeMeans,
 	}
 	if at.owner != "" {
 		return merges.Merge(c, m)

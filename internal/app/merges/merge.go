@@ -73,6 +73,8 @@ type MergeRequest struct {
 	Squash bool
 	// Rebase: the target's branch gets the commits of the only source, one by one.
 	Rebase bool
+	// MergeCommit: neither, also where the merge is pending.
+	MergeCommit bool
 	// Queue: only record the merge, at the end of the target's queue; MergeLand carries it
 	// out.
 	Queue bool
@@ -199,7 +201,7 @@ func LandOnto(c *app.Call, in MergeRequest, branch, message string) (*MergeResul
 	}
 	return in.beginOrResume(c, merging.Request{
 		Target: in.Sources[0], Sources: in.Sources, Onto: branch, Message: message, Strategy: in.Strategy, Validate: in.Validate,
-		RequireApproval: in.RequireApproval, Only: merging.OnlyCode, Squash: in.Squash, Rebase: in.Rebase, Uncommitted: in.Uncommitted, Unread: in.Unread,
+		RequireApproval: in.RequireApproval, Only: merging.OnlyCode, Squash: in.Squash, Rebase: in.Rebase, MergeCommit: in.MergeCommit, Uncommitted: in.Uncommitted, Unread: in.Unread,
 	}, conf)
 }
 

@@ -41,6 +41,7 @@ func differingOptions(m thread.Merge, r Request) (out []string) {
 		{"only", code.Only != r.Only},
 		{"squash", r.Squash && !code.Squash},
 		{"rebase", r.Rebase && !code.Rebase},
+		{"merge", r.MergeCommit && (code.Squash || code.Rebase)},
 		{"message", r.Message != "" && r.Message != code.Message},
 		{"strategy", r.Strategy != "" && r.Strategy != m.Strategy},
 		{"uncommitted", r.Uncommitted == TakeUncommitted && code.Uncommitted != r.Uncommitted},

@@ -123,6 +123,7 @@ type Request struct {
 	Only            string // OnlyCode, OnlyArtifacts, or "" for both
 	WithScope       bool   // merge code although Scope selects artifacts
 	Squash, Rebase  bool   // of code: see thread.MergeCode
+	MergeCommit     bool   // neither will do
 	Uncommitted     string // of the sources' code: TakeUncommitted, else it is refused
 	Unread          string // of what the sources' agents were told: LeaveUnread, else it is refused
 }

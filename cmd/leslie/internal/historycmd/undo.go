@@ -31,7 +31,7 @@ func (d undoText) Text(p *page.Page) {
 	}
 	if d.Code != nil {
 		what := map[string]string{history.CodeReset: "goes back to before", history.CodeReverted: "reverts",
-			history.CodeGone: "no longer has", history.CodeLanded: "is again at",
+			history.CodeGone: "no longer has", history.CodeAlready: "was reverted by somebody, who took back", history.CodeLanded: "is again at",
 			history.CodeRestored: "has its files again, at"}[d.Code.How]
 		commit := d.Code.Commit[:min(12, len(d.Code.Commit))]
 		if d.Code.Uncommitted {

@@ -43,6 +43,8 @@ func landedText(p *page.Page, i *landing.Item) {
 		p.Line("nothing to land: %s already has all that %s has committed", i.Branch, i.ThreadID)
 	case i.Status == merging.Merged && i.Commit != nil: // else only artifacts were merged
 		p.Line("landed %s on %s: %s %s%s", i.ThreadID, i.Branch, commitWord(i), (*i.Commit)[:12], amountText(i))
+	case i.Status == merging.Merged && i.Target == nil: // somebody merged it with git while the landing waited
+		p.Line("nothing left to land: %s has all that %s has committed", i.Branch, i.ThreadID)
 	case i.Status == merging.Planned:
 		p.Line("would land %s on %s: %s%s%s", i.ThreadID, i.Branch, strings.TrimSuffix(commitWord(i), ", up to"), amountText(i), openText(i))
 	default:

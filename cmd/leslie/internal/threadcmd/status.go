@@ -229,7 +229,13 @@ func (d StatusText) Text(p *page.Page) {
 
 // standingText says what is unusual about a thread's code, and what its target has that it lacks.
 func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
-	if i == nil || i.State == thread.CodeRemoved {
+	if i == nil {
+		return
+	}
+	if i.LandedGone != "" {
+		p.Line("now: %s (leslie land %s says what to do)", i.Standing(), id)
+	}
+	if i.State == thread.CodeRemoved {
 		return
 	}
 	if i.BranchGone || page.OrZero(i.Busy) != "" {
