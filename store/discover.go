@@ -1,6 +1,8 @@
 package store
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,11 +75,22 @@ func (w *walk) sign() string {
 		if file := filepath.Join(dir, "AGENTS.md"); fileHas(file, "<!-- leslie:begin") {
 			return file + " has the block of leslie"
 		}
-		if git := filepath.Join(dir, ".git"); saferoot.Exists(filepath.Join(git, "refs", "leslie")) || fileHas(filepath.Join(git, "packed-refs"), " refs/leslie/") {
+		if git := filepath.Join(dir, ".git"); hasFile(filepath.Join(git, "refs", "leslie")) || fileHas(filepath.Join(git, "packed-refs"), " refs/leslie/") {
 			return git + " has refs of leslie"
 		}
 	}
 	return ""
+}
+
+// hasFile reports whether there is a file in a folder or below.
+func hasFile(dir string) bool {
+	found := errors.New("found")
+	return filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			return found
+		}
+		return err
+	}) == found
 }
 
 // fileHas reports whether a file of a usual size has a text.

@@ -365,8 +365,8 @@ var table = [...]Entry{
 	{
 		Code: Rescued, Name: "Rescued", Kind: "rescued",
 		Title:       "Uncommitted work kept",
-		Template:    "The worktree of '{threadId}' had work that was not committed; it is kept in {ref}",
-		Context:     []string{"threadId", "ref", "commit"},
+		Template:    "The worktree of '{threadId}' had {what}; {ref} keeps it",
+		Context:     []string{"threadId", "ref", "commit", "what"},
 		Explanation: "The commit has the shape of a stash: the files, the index, and the files that git does not track.",
 		Hint:        "leslie code restore brings it back as it was",
 	},
@@ -438,6 +438,14 @@ var table = [...]Entry{
 		Context:     []string{"threadId", "branch", "upstream", "count"},
 		Explanation: "Somebody has pushed to the thread's branch, as it was fetched last, and the branch here can be moved forward to that. The branch itself stays where it is.",
 		Hint:        "Look at what was merged; git pull --ff-only in the worktree brings it there",
+	},
+	{
+		Code: SubmoduleUnpushed, Name: "SubmoduleUnpushed", Kind: "submodule_unpushed",
+		Title:       "Commit of a submodule not pushed",
+		Template:    "The branch has the commit {commit} of the submodule {path} now, which is in {dir} alone",
+		Context:     []string{"threadId", "path", "commit", "dir"},
+		Explanation: "The repository of the submodule in that worktree has it, and no remote of it does: nobody else can check it out.",
+		Hint:        "Push it from there before you push the branch, or remove the worktree",
 	},
 	{
 		Code: RequestReplayed, Name: "RequestReplayed", Kind: "request_replayed",

@@ -70,6 +70,7 @@ const (
 	CodeUnfinished      Code = "W810"
 	CheckFailsAtBegin   Code = "W811"
 	UpstreamMerged      Code = "W812"
+	SubmoduleUnpushed   Code = "W813"
 	RequestReplayed     Code = "W901"
 )
 

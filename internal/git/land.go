@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -177,6 +178,42 @@ func (w Worktree) forward(ctx context.Context, l Landing, lock *os.File) error {
 		return l.blocked(w.Dir, reason, paths...)
 	}
 	return broken(err)
+}
+
+// CanLand returns what would prevent that a branch which the worktree has checked out moves to a tree, as Land
+// would: T805, T806, T808.
+func (w Worktree) CanLand(ctx context.Context, l Landing, tree string) error {
+	if err := w.CheckIdle(); err != nil {
+		return err
+	}
+	if err := w.repo.CheckPrograms(ctx); err != nil {
+		return err
+	}
+	changed, err := w.repo.Changes(ctx, string(l.Old), tree)
+	if err != nil {
+		return err
+	}
+	status, err := w.Status(ctx)
+	if err != nil {
+		return err
+	}
+	var local, others []string
+	for _, c := range changed {
+		_, is := w.content(c.Path)
+		switch {
+		case slices.Contains(status.Dirty, c.Path):
+			local = append(local, c.Path)
+		case !c.Old.There() && is == nil:
+			others = append(others, c.Path)
+		}
+	}
+	switch {
+	case len(local) > 0:
+		return l.blocked(w.Dir, "files in its worktree have local changes where the merge writes", local...)
+	case len(others) > 0:
+		return l.blocked(w.Dir, "files that git does not track are where the merge writes", others...)
+	}
+	return nil
 }
 
 // inTheWay reads from git's message which files a merge would overwrite.

@@ -85,11 +85,15 @@ func (r *Repo) Identity(ctx context.Context) (env []string) {
 	return env
 }
 
-// Subjects returns the first lines of the newest commits that a revision has and another has not,
-// merges left out, the newest first.
-func (r *Repo) Subjects(ctx context.Context, revision, without string, most int) ([]string, error) {
-	out, err := r.at(ctx, command{args: []string{"log", "--format=%s", "--no-merges", "--max-count=" + strconv.Itoa(most), revision, "^" + without, "--"}})
-	return strings.FieldsFunc(string(out), func(c rune) bool { return c == '\n' }), broken(err)
+// Newest returns the newest commits that a revision has and another has not, merges left out, the newest
+// first, with their first lines.
+func (r *Repo) Newest(ctx context.Context, revision, without string, most int) (all []LineCommit, err error) {
+	out, err := r.at(ctx, command{args: []string{"log", "--format=%H %s", "--no-merges", "--max-count=" + strconv.Itoa(most), revision, "^" + without, "--"}})
+	for line := range strings.Lines(string(out)) {
+		id, subject, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		all = append(all, LineCommit{Commit: Commit(id), Subject: subject})
+	}
+	return all, broken(err)
 }
 
 // BranchWith returns a branch that has a commit, none of those that are named; "" for none.

@@ -77,7 +77,7 @@ func (w Worktree) busy(what string) *codes.Error {
 // ownRepository is T805 for a folder with commits that are nowhere else.
 func (w Worktree) ownRepository(name string) error {
 	return codes.WorktreeBusy.New(fact.Of("path", w.Dir), fact.Of("what", "Work in a repository of its own ("+name+")")).
-		WithHint("leslie does not look into submodules and nested repositories; move it away, then repeat the call")
+		WithHint("leslie does not look into submodules and nested repositories: push what only it has, and take it out of the worktree (git submodule deinit, or move it away), then repeat the call")
 }
 
 // tracked compares each file of the index with its object.

@@ -24,6 +24,9 @@ const (
 	Already = "reverted"
 )
 
+// LaterCommits is the reason of a T806 for a landing of which later commits changed the same lines.
+const LaterCommits = "later commits changed the same lines"
+
 // Back says how a landing would be taken back now.
 func (r *Repo) Back(ctx context.Context, l Landing) (how string, tip Commit, err error) {
 	tip, err = r.Branch(ctx, l.Branch)
@@ -103,7 +106,7 @@ func (r *Repo) takeBack(ctx context.Context, l Landing, message, actor string, l
 		for _, u := range m.Unmerged {
 			paths = append(paths, u.Path)
 		}
-		return how, l.blocked(r.Admin, "later commits changed the same lines", paths...)
+		return how, l.blocked(r.Admin, LaterCommits, paths...)
 	}
 	commit, err := r.CommitTree(ctx, m.Tree, []Commit{tip}, message, actor)
 	if err != nil {

@@ -56,6 +56,20 @@ func (r *Repo) Standing(ctx context.Context, dir string) (Worktree, error) {
 	return r.Worktree(filepath.FromSlash(lines[2]), filepath.Clean(lines[1])), nil
 }
 
+// HasAlone reports whether a submodule of the worktree has a commit that none of its remotes has, as it was
+// fetched last.
+func (w Worktree) HasAlone(ctx context.Context, path string, c Commit) bool {
+	dir := filepath.Join(w.Dir, filepath.FromSlash(path))
+	if !there(filepath.Join(dir, ".git")) {
+		return false
+	}
+	if _, err := w.repo.system.run(ctx, command{dir: dir, args: []string{"cat-file", "-e", string(c) + "^{commit}"}}); err != nil {
+		return false
+	}
+	out, err := w.repo.system.run(ctx, command{dir: dir, args: []string{"for-each-ref", "--count=1", "--contains=" + string(c), "refs/remotes"}})
+	return err == nil && len(out) == 0
+}
+
 // Head is the revision by which the repository names what the worktree has checked out.
 func (w Worktree) Head() string {
 	if w.Admin == w.repo.Admin {

@@ -20,6 +20,9 @@ type Changes struct {
 	Target   *string `json:"target"` // the branch from which it began, null for a commit
 	Worktree string  `json:"worktree"`
 	Parts    []Part  `json:"parts"`
+	// BranchGone: the branch went with its worktree. Kept is the ref that keeps what it had and was not committed.
+	BranchGone bool   `json:"branchGone,omitempty"`
+	Kept       string `json:"kept,omitempty"`
 
 	repo *git.Repo
 	head string // a commit or a tree
@@ -50,9 +53,11 @@ type Part struct {
 	// the newest, of a landed part of what landed; at most maxSubjects, merges left out.
 	Commits  int      `json:"commits,omitempty"`
 	Subjects []string `json:"subjects,omitempty"`
-	Files    []File   `json:"files"`
-	Added    int      `json:"added"` // lines
-	Removed  int      `json:"removed"`
+	// Ids are those of the commits of Subjects.
+	Ids     []string `json:"ids,omitempty"`
+	Files   []File   `json:"files"`
+	Added   int      `json:"added"` // lines
+	Removed int      `json:"removed"`
 }
 
 // maxSubjects is how many subjects a part has.
@@ -165,6 +170,7 @@ func (d *Changes) find(ctx context.Context, repo *git.Repo, t thread.Thread) (ta
 	}
 	head := tips[own]
 	if head == "" && code.Removed != nil {
+		d.BranchGone, d.Kept = true, code.Removed.Ref
 		head, err = repo.Resolve(ctx, code.Removed.Tip)
 	}
 	d.head = string(head)
@@ -204,6 +210,12 @@ func (p *Part) addFiles(files []git.FileDiff) {
 	}
 }
 
+func (p *Part) addCommits(all []git.LineCommit) {
+	for _, c := range all {
+		p.Subjects, p.Ids = append(p.Subjects, c.Subject), append(p.Ids, string(c.Commit))
+	}
+}
+
 func changeOf(f git.FileDiff) FileChange {
 	switch {
 	case f.Was != "":
@@ -232,12 +244,13 @@ func (l changesLook) landed(target git.Commit) (parts []Part, err error) {
 			continue
 		}
 		found = true
-		var subjects []string
+		part := Part{Kind: LandedPart, Into: cmp.Or(string(landing.Into), landing.Onto)}
 		if landing.Tip != "" && landing.From != "" { // the tip of a squash may be gone
-			subjects, _ = l.repo.Subjects(l.ctx, landing.Tip, landing.From, maxSubjects)
+			newest, _ := l.repo.Newest(l.ctx, landing.Tip, landing.From, maxSubjects)
+			part.addCommits(newest)
 		}
 		from := cmp.Or(git.Commit(landing.From), commit+"^1") // as earlier versions recorded it
-		one, err := l.between(Part{Kind: LandedPart, Into: cmp.Or(string(landing.Into), landing.Onto), Subjects: subjects}, from, commit)
+		one, err := l.between(part, from, commit)
 		if parts = append(parts, one...); err != nil {
 			return nil, err
 		}
@@ -272,9 +285,11 @@ func (l changesLook) committed(target git.Commit) (parts []Part, err error) {
 			return nil, err
 		}
 		if part.Commits > 0 {
-			if part.Subjects, err = l.repo.Subjects(l.ctx, string(head), string(target), maxSubjects); err != nil {
+			newest, err := l.repo.Newest(l.ctx, string(head), string(target), maxSubjects)
+			if err != nil {
 				return nil, err
 			}
+			part.addCommits(newest)
 		}
 	}
 	base, err := baseOf(l.ctx, l.repo, l.owner, head, target)
@@ -357,11 +372,13 @@ func SubjectsOf(c *app.Call, t thread.Thread) []string {
 		return nil
 	}
 	without := cmp.Or(t.OwnedCode().Target, t.OwnedCode().Start)
-	subjects, err := repo.Subjects(c.Context(), "refs/heads/"+t.Branch, without, few)
+	newest, err := repo.Newest(c.Context(), "refs/heads/"+t.Branch, without, few)
 	if err != nil {
 		return nil
 	}
-	return subjects
+	var part Part
+	part.addCommits(newest)
+	return part.Subjects
 }
 
 // StandingOf asks git how a thread's code stands and how much it changed, with what has landed; nil

@@ -2,12 +2,15 @@ package code
 
 import (
 	"context"
+	"path/filepath"
 
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/merging"
+	"leslie/internal/fact"
 	"leslie/internal/git"
 	"leslie/thread"
+	"leslie/warnings"
 )
 
 // This file decides whether code has landed. The content decides: a squash or a rebase on a forge
@@ -112,6 +115,30 @@ func CheckLanded(c *app.Call, t thread.Thread, branch string) error {
 	}
 	return thread.NoCode(t.ID, "its worktree was removed when it had landed, and '"+branch+"' no longer has that ("+short+")").
 		WithHint("Bring its branch back, then land it again").WithNext("leslie code restore " + string(t.ID))
+}
+
+// WarnOfSubmodules warns of the commits of submodules with which a thread landed and that its worktree alone
+// has (W813).
+func WarnOfSubmodules(c *app.Call, id thread.ThreadID) {
+	t, err := OwnCode(c, string(id))
+	if err != nil {
+		return
+	}
+	l, landed := t.OwnedCode().LastLanded()
+	repo, err := RepoOf(c, t)
+	if err != nil || !landed || l.From == "" {
+		return
+	}
+	changed, err := repo.Changes(c.Context(), l.From, l.Commit)
+	if err != nil {
+		return
+	}
+	w := repo.Worktree(WorktreeDir(c, t), t.OwnedCode().Admin)
+	for _, ch := range changed {
+		if ch.New.Submodule() && w.HasAlone(c.Context(), ch.Path, git.Commit(ch.New.Object)) {
+			c.Warn(warnings.SubmoduleUnpushed.New(fact.Of("threadId", t.ID), fact.Of("path", ch.Path), fact.Of("commit", ch.New.Object[:12]), fact.Of("dir", filepath.Join(w.Dir, ch.Path))))
+		}
+	}
 }
 
 // broughtTo reports whether commits of a branch's target, or of the target's upstreams, bring what

@@ -40,7 +40,9 @@ type Item struct {
 	// CheckedOut is what the worktree has checked out if it is not the thread's branch, ""
 	// for a detached head.
 	CheckedOut *string `json:"checkedOut,omitempty"`
-	Head       *string `json:"head,omitempty"`
+	// Astray is how many commits the worktree has then that the branch lacks.
+	Astray int     `json:"astray,omitempty"`
+	Head   *string `json:"head,omitempty"`
 	// BranchGone: somebody deleted the thread's branch.
 	BranchGone bool    `json:"branchGone,omitempty"`
 	Target     *string `json:"target"` // the branch from which it started, null for a commit
@@ -279,11 +281,18 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 			if err != nil {
 				return err
 			}
-			head = status.Head
+			if head == "" {
+				head = status.Head
+			}
 			dirty, untracked := len(status.Dirty), len(status.Untracked)
 			item.Dirty, item.Untracked = &dirty, &untracked
 			if status.Branch != item.Branch {
 				item.CheckedOut = &status.Branch
+				if head != "" && status.Head != "" && head != status.Head {
+					if item.Astray, _, err = repo.Count(ctx, status.Head, head); err != nil {
+						return err
+					}
+				}
 			}
 		}
 	}

@@ -276,6 +276,8 @@ func whyLeft(c *app.Call, repo *git.Repo, t thread.Thread) (string, error) {
 	switch e := codes.Of(err); {
 	case e != nil && e.Code() == codes.Interrupted:
 		return "", err
+	case e != nil && e.Code() == codes.WorktreeBusy:
+		return "not removed: " + e.Facts().Text("what"), nil
 	case e != nil:
 		return e.Error(), nil
 	case found.Changed+found.Untracked > 0:

@@ -177,6 +177,9 @@ func (m *codeRemoval) run() (*RemoveResult, error) {
 		if err != nil {
 			return nil, err
 		}
+		if m.drops && tip != "" && code.State != thread.CodeRemoving {
+			return m.dropLost(tip)
+		}
 		return m.end(func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) { return s.LoseCode(m.t.ID, stamp) }, git.Rescued{}, tip != "")
 	}
 	if code.State != thread.CodeRemoving {
@@ -189,6 +192,41 @@ func (m *codeRemoval) run() (*RemoveResult, error) {
 		return nil, m.takeBack(err)
 	}
 	return m.finish(kept)
+}
+
+// dropLost drops the branch of a worktree whose folder somebody deleted, and has git forget the folder. A ref keeps
+// the commits.
+func (m *codeRemoval) dropLost(tip git.Commit) (*RemoveResult, error) {
+	ctx, kept := m.c.Context(), false
+	if err := m.removal.CheckUnlocked(); err != nil { // its disk may only be away
+		return nil, thread.Busy(err, m.t.ID)
+	}
+	how := &thread.CodeRemoval{At: m.c.Now(), Tip: string(tip)}
+	if m.t.OwnedCode().Made.Branch {
+		var err error
+		if m.removal.Ref, err = m.repo.FreeRescue(ctx, string(m.t.ID)); err != nil {
+			return nil, err
+		}
+		if err := m.repo.UpdateRef(ctx, m.removal.Ref, tip, "", "leslie: dropped"); err != nil {
+			return nil, err
+		}
+		how.Ref = m.removal.Ref
+	}
+	if err := m.removal.Detach(); err != nil {
+		return nil, err
+	}
+	if how.Ref != "" {
+		gone, err := m.repo.Drop(ctx, m.t.Branch, tip)
+		if err != nil {
+			return nil, err
+		}
+		kept = !gone
+	}
+	return m.end(func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) {
+		return s.ChangeCode(string(m.t.ID), []thread.CodeState{thread.CodeReady, thread.CodeLost}, stamp, func(_ *thread.Thread, code *thread.Code) {
+			code.State, code.Removed = thread.CodeRemoved, how
+		})
+	}, git.Rescued{}, kept)
 }
 
 // beginRemoval checks what can be checked and records that the worktree is being removed.
@@ -285,11 +323,14 @@ func (m *codeRemoval) finish(kept git.Rescued) (*RemoveResult, error) {
 	branchKept := tip != ""
 	if tip == "" { // somebody, or this removal before its process was killed, has deleted it
 		how.Tip = string(kept.Head)
-	} else if has, err := m.needless(ctx, tip); (err == nil && has || m.drops && m.t.OwnedCode().Made.Branch) && tip == kept.Head {
+	} else if has, err := m.hasLanded(ctx, tip); (err == nil && has || m.drops) && tip == kept.Head {
 		how.Landed = err == nil && has
-		gone, err := m.repo.Drop(ctx, m.t.Branch, tip)
-		if err != nil {
-			return nil, err
+		gone := false
+		if m.t.OwnedCode().Made.Branch {
+			gone, err = m.repo.Drop(ctx, m.t.Branch, tip)
+			if err != nil {
+				return nil, err
+			}
 		}
 		branchKept = !gone
 	}
@@ -315,11 +356,10 @@ func (m *codeRemoval) finish(kept git.Rescued) (*RemoveResult, error) {
 	return d, err
 }
 
-// needless reports whether the branch may be deleted: leslie made it, and it has landed. One
-// without a commit of its own stays while its thread may go on.
-func (m *codeRemoval) needless(ctx context.Context, tip git.Commit) (bool, error) {
-	code := m.t.OwnedCode()
-	if !code.Made.Branch || string(tip) == code.Start && !m.t.Status.Terminated() {
+// hasLanded reports whether what the branch has landed, so that it is not needed. One without a commit of
+// its own stays while its thread may go on.
+func (m *codeRemoval) hasLanded(ctx context.Context, tip git.Commit) (bool, error) {
+	if string(tip) == m.t.OwnedCode().Start && !m.t.Status.Terminated() {
 		return false, nil
 	}
 	return hasLanded(ctx, m.repo, m.t, tip)
@@ -350,7 +390,7 @@ func (m *codeRemoval) end(do func(*thread.State, thread.Stamp) (thread.Thread, e
 			begun := m.t.OwnedCode().State == thread.CodeRemoving
 			// A drop's answer names the ref, and a detached head alone is no work.
 			if !m.drops && (begun || kept.Changed+kept.Untracked+kept.Ignored > 0) {
-				c.Warn(warnings.Rescued.New(fact.Of("threadId", t.ID), fact.Of("ref", m.removal.Ref), fact.Of("commit", kept.Commit)))
+				c.Warn(warnings.Rescued.New(fact.Of("threadId", t.ID), fact.Of("ref", m.removal.Ref), fact.Of("commit", kept.Commit), fact.Of("what", rescuedWords(kept, begun))))
 			}
 		}
 		if len(kept.Dropped) > 0 {
@@ -358,6 +398,14 @@ func (m *codeRemoval) end(do func(*thread.State, thread.Stamp) (thread.Thread, e
 		}
 		return d, t.ID, nil
 	})
+}
+
+// rescuedWords says what a rescue has; begun: its numbers are not known.
+func rescuedWords(kept git.Rescued, begun bool) string {
+	if !begun && kept.Changed+kept.Untracked == 0 && kept.Ignored > 0 {
+		return "files that git ignores"
+	}
+	return "work that was not committed"
 }
 
 // DropBranch deletes the branch of a thread whose worktree was removed, if leslie made it and no

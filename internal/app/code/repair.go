@@ -141,7 +141,7 @@ func PlaceOfCode(c *app.Call, repo *git.Repo, t thread.Thread, folders []string)
 	case !place.Moved && code.State == thread.CodeRemoving:
 		return codePlace{}, "" // its removal has moved it aside, and goes on when it is called again
 	}
-	for _, one := range slices.Concat(folders, likelyPlaces(c, repo, t)) {
+	for _, one := range slices.Concat(folders, likelyPlaces(c, repo, t), []string{repo.Worktree(dir, place.Admin).Elsewhere()}) {
 		if place.IsAt(one, code.Admin) {
 			place.Dir, place.Moved = one, true
 			return place, ""

@@ -213,10 +213,10 @@ func (u *Undoing) takeBackCode() error {
 	if e := codes.Of(err); codes.Has(err, codes.LandingBlocked) {
 		paths, _ := e.Facts().Get("paths")
 		return u.conflict("its code cannot be taken back from " + l.Branch + ": " + e.Facts().Text("reason")).
-			With(fact.Of("paths", paths)).WithHint("Commit or move these files, or revert " + l.New + " with git, then undo again")
+			With(fact.Of("paths", paths)).WithHint(blockedHint(e.Facts().Text("reason"), m.Code.How(), l.New))
 	}
 	if errors.Is(err, git.ErrMoved) {
-		return u.conflict(l.Branch + " gets commits all the time").WithHint("Undo again")
+		return u.conflict(l.Branch + " gets commits all the time, or somebody else undoes the same").WithHint("See whether it is undone, then repeat leslie undo " + string(u.op.ID)).WithNext("leslie show " + string(u.op.ID))
 	}
 	u.result.Code = &UndoneCode{Branch: l.Branch, Commit: l.New, How: how}
 	if err == nil {
@@ -249,6 +249,21 @@ func (u *Undoing) branchesOf(l thread.CodeLanding) (branches []string, err error
 		return nil
 	})
 	return branches, err
+}
+
+// blockedHint says how a landing is taken back that files or later commits are in the way of.
+func blockedHint(reason, how, commit string) string {
+	revert := "git revert " + commit[:12]
+	switch how {
+	case thread.LandedMerge:
+		revert = "git revert -m 1 " + commit[:12]
+	case thread.LandedRebase:
+		revert = "git revert of each of its commits up to " + commit[:12]
+	}
+	if reason == git.LaterCommits {
+		return "Take it back with git, deciding what becomes of these lines: " + revert
+	}
+	return "Commit or move these files, then undo again"
 }
 
 // keepSources makes a ref for each source whose branch went with its worktree: once the target is

@@ -198,10 +198,7 @@ func drop(c *app.Call, t thread.Thread, item *DroppedItem) error {
 
 // removeCode removes the worktree and the branch that leslie made, or what is left of them.
 func (item *DroppedItem) removeCode(c *app.Call, t thread.Thread) (err error) {
-	switch t.OwnedCode().State {
-	case thread.CodeLost:
-		return nil
-	case thread.CodeRemoved:
+	if t.OwnedCode().State == thread.CodeRemoved {
 		item.Ref, err = code.DropBranch(c, t.ID)
 		return err
 	}

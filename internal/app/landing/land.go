@@ -113,8 +113,10 @@ type Item struct {
 type RemovedCode struct {
 	Worktree string `json:"worktree"`
 	Branch   string `json:"branch,omitempty"` // "" if it stays
-	// Ref keeps the commits that no branch has; "" for none.
+	// Ref keeps the commits that no branch has, and what was not committed; "" for neither.
 	Ref string `json:"ref,omitempty"`
+	// Ignored is how many files that git ignores the ref keeps, too.
+	Ignored int `json:"ignored,omitempty"`
 }
 
 // Land lands the code of threads, each in operations of its own: where one cannot land, the
@@ -229,6 +231,9 @@ func land(c *app.Call, at landsAt, in Request) (*Item, error) {
 		landing = c.Operation().Operation
 		item.Undo = "leslie undo " + string(landing)
 	}
+	if item.Undo != "" {
+		code.WarnOfSubmodules(c, at.thread.ID)
+	}
 	if hasLanded && !in.Keep && !in.DryRun {
 		follow(c, at.thread.ID, landing, item)
 	}
@@ -329,6 +334,9 @@ func follow(c *app.Call, id thread.ThreadID, landing thread.OperationID, item *I
 		return
 	}
 	item.Removed = &RemovedCode{Worktree: removed.Worktree, Ref: removed.Ref}
+	if removed.Rescue != nil {
+		item.Removed.Ignored = removed.Rescue.Ignored
+	}
 	if !removed.BranchKept {
 		item.Removed.Branch = removed.Branch
 	}

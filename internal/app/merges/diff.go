@@ -12,7 +12,6 @@ import (
 	"leslie/internal/app/artifacts"
 	"leslie/internal/app/code"
 	"leslie/internal/app/merging"
-	"leslie/internal/external"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
 	"leslie/merge"
@@ -47,12 +46,9 @@ func (in DiffRequest) Faults(name app.Names) []app.Fault {
 	k := app.NewChecks(name)
 	k.Version("From", in.From)
 	k.Version("To", in.To)
-	ofCode, artifacts := in.scopes()
-	switch {
-	case in.Only == OnlyArtifacts && len(ofCode) > 0:
+	ofCode, _ := in.scopes()
+	if in.Only == OnlyArtifacts && len(ofCode) > 0 {
 		k.Add("Scope", thread.CodePrefix+ofCode[0], "%s names code, and only artifacts are compared", thread.CodePrefix+ofCode[0])
-	case in.Only == OnlyCode && len(artifacts) > 0:
-		k.Add("Scope", artifacts[0], "%s names an artifact, and only code is compared: write %s", artifacts[0], thread.CodePrefix+artifacts[0])
 	}
 	if in.To != "" && (in.Only == OnlyCode || len(ofCode) > 0) {
 		k.Add("To", in.To, "code is compared with the branch in which it lands, so one thread or merge is named alone")
@@ -60,10 +56,11 @@ func (in DiffRequest) Faults(name app.Names) []app.Fault {
 	return k.Faults
 }
 
-// scopes tells the patterns of code, without the prefix, from those of artifacts.
+// scopes tells the patterns of code, without the prefix, from those of artifacts. Where only code is compared, all
+// are of code.
 func (in DiffRequest) scopes() (ofCode, artifacts []string) {
 	for _, text := range in.Scope {
-		if path, ok := strings.CutPrefix(text, thread.CodePrefix); ok {
+		if path, ok := strings.CutPrefix(text, thread.CodePrefix); ok || in.Only == OnlyCode {
 			ofCode = append(ofCode, path)
 		} else {
 			artifacts = append(artifacts, text)
@@ -158,36 +155,32 @@ func Diff(c *app.Call, in DiffRequest) (*DiffResult, error) {
 	if errors.Is(err, app.ErrMoved) {
 		err = codes.ReadFailed.New(fact.Of("path", app.ThreadPath(d.To.ThreadID)), fact.Of("reason", "its artifacts kept changing"), fact.Of("threadId", d.To.ThreadID))
 	}
+	if meantCode(c, owner, patterns, err) {
+		d.Files, d.Added, d.Removed = nil, 0, 0
+		return d, d.addCode(c, in, owner, append(ofCode, patterns...))
+	}
 	if err != nil {
-		return nil, meantCode(c, owner, patterns, err)
+		return nil, err
 	}
 	return d, nil
 }
 
-// meantCode names, with T203 for a pattern of artifacts, the pattern of code that matches a file of
-// the thread's.
-func meantCode(c *app.Call, owner thread.Thread, patterns []string, err error) error {
+// meantCode reports whether patterns that match no artifact (T203) match files of the thread's code.
+func meantCode(c *app.Call, owner thread.Thread, patterns []string, err error) bool {
 	if !codes.Has(err, codes.ScopeNotFound) || owner.OwnedCode() == nil {
-		return err
+		return false
 	}
 	found, gitErr := code.ChangesOf(c, owner, false)
 	if gitErr != nil {
-		return err
+		return false
 	}
 	paths, gitErr := found.Paths(c.Context())
 	set, scopeErr := artifacts.ScopeIn(patterns, owner.ID)
 	if gitErr != nil || scopeErr != nil {
-		return err
+		return false
 	}
 	paths = append(paths, found.Only(set.Match)...)
-	if len(set.Unmatched(withAllFolders(paths))) > 0 {
-		return err
-	}
-	words := ""
-	for _, p := range patterns {
-		words += " " + external.Word(thread.CodePrefix+p)
-	}
-	return codes.Of(err).WithHint("A file of the code is named with code: in front").WithNext("leslie diff " + string(owner.ID) + " --" + words)
+	return len(set.Unmatched(withAllFolders(paths))) == 0
 }
 
 // addCode adds what a thread changed in its code, or what a merge would bring. One without code

@@ -200,7 +200,7 @@ func BranchGone(repo *git.Repo, t thread.Thread) *codes.Error {
 	if last := repo.Worktree("", t.OwnedCode().Admin).LastHead(); last != "" {
 		return err.WithHint("Make it again where its worktree was last: git branch " + external.Word(t.Branch) + " " + string(last)[:12])
 	}
-	return err.WithHint("Make it again with git branch " + external.Word(t.Branch) + " COMMIT")
+	return err.WithHint("Find its last commit (git fsck --lost-found, or a clone that has it), then make it again: git branch " + external.Word(t.Branch) + " COMMIT")
 }
 
 // tipOfBranch returns the commit of a branch, of no thread, in which a source lands. Errors: T802.
@@ -344,7 +344,11 @@ func (in *codeInputs) moveForward(p *Planning) error {
 		in.forward = &CodeForward{u.Name, commits}
 		return in.dropLanded()
 	case len(in.began) > 0 && !p.looking:
-		p.call.Warn(in.target.CodeBehind(u.Name, u.Ahead, "git merge "+external.Word(u.Name)+" on "+in.branch))
+		behind := in.target.Thread
+		if p.record.Onto != "" {
+			behind.ID = thread.ThreadID(in.branch)
+		}
+		p.call.Warn(behind.CodeBehind(u.Name, u.Ahead, "git merge "+external.Word(u.Name)+" on "+in.branch))
 	}
 	return nil
 }

@@ -122,6 +122,22 @@ func (a *application) land() error {
 	return nil
 }
 
+// canLand returns what would prevent the landing of a merge without open conflicts. Errors: T805, T806, T808.
+func (p *Planning) canLand() error {
+	if p.inputs == nil || p.inputs.code == nil || p.inputs.code.in == nil || p.planned.code == nil || p.planned.code.tree == "" || p.plan.Open() > 0 {
+		return nil
+	}
+	in := p.inputs.code
+	err := in.in.CanLand(in.ctx, git.Landing{Branch: in.branch, Old: in.was}, p.planned.code.tree)
+	if e := codes.Of(err); e != nil && p.record.Onto != "" {
+		if codes.Has(err, codes.LandingBlocked) {
+			e = e.WithHint("Commit or move these files first")
+		}
+		return e.WithNext("leslie diff " + string(p.record.Target))
+	}
+	return err
+}
+
 // holdLanding makes others wait who would land in the same branch. Errors: see
 // Call.HoldLanding.
 func holdLanding(s *Session) (err error) {

@@ -308,6 +308,11 @@ func (s *Session) Planned() (*Result, error) {
 	for range tries {
 		r := s.Result(Planned)
 		err := s.report(r)
+		if err == nil {
+			if err := s.canLand(); err != nil {
+				return nil, err
+			}
+		}
 		if !errors.Is(err, errMoved) {
 			return r, err
 		}

@@ -74,6 +74,8 @@ type InitResult struct {
 	AgentsFile *string `json:"agentsFile"` // null without a Guide
 	// Repository: the project is in a git repository, whose worktrees have what is committed.
 	Repository bool `json:"repository,omitempty"`
+	// Unborn: that has no commit, on which work could begin.
+	Unborn bool `json:"unborn,omitempty"`
 	// Imports are agents' own files that import AgentsFile.
 	Imports []string `json:"imports,omitempty"`
 	app.Change
@@ -109,6 +111,9 @@ func Init(ctx context.Context, env app.Environment, caller app.Caller, r app.Req
 	d := &InitResult{
 		Root: p.Root(), Created: created, Change: app.Change{Changed: created},
 		Repository: app.Exists(filepath.Join(code.NearestGit(p.Root()), ".git")),
+	}
+	if d.Repository {
+		d.Unborn = code.Unborn(c)
 	}
 	if in.Guide == nil {
 		return c, d, nil

@@ -26,6 +26,7 @@ type leftBehind struct {
 	left    thread.CodeLeft
 	reasons []string
 	facts   []fact.Fact
+	astray  int // commits that its worktree has, and its branch lacks
 }
 
 // uncommitted looks at the code of a thread that is to be completed. What git cannot say
@@ -46,7 +47,14 @@ func uncommitted(c *app.Call, in LifecycleRequest) (found leftBehind, err error)
 	ctx, repo, cancel := code.Briefly(c)
 	defer cancel()
 	dir := code.WorktreeDir(c, t)
-	if repo == nil || repo.Admin != owned.Repo || code.Missing(dir) || code.Missing(owned.Admin) {
+	if repo == nil || repo.Admin != owned.Repo {
+		return found, c.Context().Err()
+	}
+	if code.Missing(dir) || code.Missing(owned.Admin) {
+		if tip, err := repo.Branch(ctx, t.Branch); err == nil && tip == "" { // nothing of it can be found
+			found.thread, found.left.NoCommits = t.ID, true
+			found.reasons, found.facts = []string{"its branch " + t.Branch + " and its worktree are gone"}, []fact.Fact{fact.Of("uncommitted", 0), fact.Of("commits", false), fact.Of("branch", t.Branch), fact.Of("worktree", dir)}
+		}
 		return found, c.Context().Err()
 	}
 	status, err := repo.Worktree(dir, owned.Admin).Status(ctx)
@@ -84,6 +92,16 @@ func (u *leftBehind) explain(t thread.Thread, beyond func(git.Commit) int, statu
 		u.reasons = append(u.reasons, strconv.Itoa(n)+" uncommitted files in its worktree")
 	}
 	if !u.left.NoCommits {
+		if status.Branch != t.Branch && status.Head != "" {
+			if u.astray = beyond(status.Head); u.astray > 0 {
+				commits := strconv.Itoa(u.astray) + " commits"
+				if u.astray == 1 {
+					commits = "1 commit"
+				}
+				u.reasons = append(u.reasons, commits+" on "+cmp.Or(status.Branch, "no branch")+" in its worktree that "+t.Branch+" lacks")
+				u.facts = append(u.facts, fact.Of("elsewhere", status.Branch), fact.Of("commitsElsewhere", u.astray))
+			}
+		}
 		return
 	}
 	reason := "no commit on its branch " + t.Branch + " since it began"
@@ -100,6 +118,14 @@ func (u *leftBehind) explain(t thread.Thread, beyond func(git.Commit) int, statu
 	u.reasons = append(u.reasons, reason)
 }
 
+// mend says how the work gets onto the thread's branch.
+func (u leftBehind) mend(t thread.Thread, dir string) string {
+	if u.astray > 0 && u.left.Uncommitted == 0 {
+		return "Bring the commits to " + t.Branch + " in " + dir + " (git switch, git merge)"
+	}
+	return "Commit the work in " + dir
+}
+
 // record refuses, inside a rule that completes a thread, an agent that leaves work
 // behind without saying so (T117), warns a person (W810), and records what is left.
 func (u leftBehind) record(c *app.Call, s *thread.State, in LifecycleRequest, stamp thread.Stamp) error {
@@ -112,7 +138,7 @@ func (u leftBehind) record(c *app.Call, s *thread.State, in LifecycleRequest, st
 		left = &u.left
 		facts := append([]fact.Fact{fact.Of("threadId", t.ID), fact.Of("reason", strings.Join(u.reasons, "; "))}, u.facts...)
 		var say []string
-		if left.Uncommitted > 0 && in.Uncommitted != LeaveUncommitted {
+		if (left.Uncommitted > 0 || u.astray > 0) && in.Uncommitted != LeaveUncommitted {
 			say = append(say, "--uncommitted leave")
 		}
 		if left.NoCommits && !in.NoCommits {
@@ -123,7 +149,7 @@ func (u leftBehind) record(c *app.Call, s *thread.State, in LifecycleRequest, st
 		case stamp.ByPerson():
 			c.Warn(warnings.CodeUnfinished.New(facts...))
 		default:
-			return codes.CodeUnfinished.New(facts...).WithHint("Commit the work in " + code.WorktreeDir(c, t) + ", then complete the thread again; " +
+			return codes.CodeUnfinished.New(facts...).WithHint(u.mend(t, code.WorktreeDir(c, t)) + ", then complete the thread again; " +
 				"if it is meant to be so: leslie done " + string(t.ID) + " " + strings.Join(say, " "))
 		}
 	}

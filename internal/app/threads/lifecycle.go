@@ -152,7 +152,7 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.Accepted, left le
 		if t.Status.Terminated() && !done.From.Terminated() {
 			d.Ready = s.MadeReady(t, stamp.Time)
 			if owned := t.OwnedCode(); owned != nil && owned.State == thread.CodeReady {
-				if owned.Made.Worktree {
+				if owned.Made.Worktree && !code.Missing(code.WorktreeDir(c, t)) {
 					d.Code = code.WorktreeDir(c, t)
 				}
 				if t.Status == thread.Completed && len(owned.Landed) == 0 {

@@ -56,8 +56,8 @@ func (d diffText) codeText(p *page.Page) {
 			gap = "\n"
 		}
 		p.Line(gap+"%s: %s", partName(d.Code, part), page.SizeText(len(part.Files), part.Added, part.Removed))
-		for _, subject := range part.Subjects {
-			p.Line("  commit: %s", subject)
+		for i, subject := range part.Subjects {
+			p.Line("  commit: %s %s", part.Ids[i][:12], subject)
 		}
 		for _, f := range part.Files {
 			if f.Conflicts > 0 {
@@ -77,6 +77,9 @@ func (d diffText) codeText(p *page.Page) {
 	if len(d.Code.Parts) == 0 {
 		p.Line("the code on %s has no changes", d.Code.Branch)
 	}
+	if d.Code.Kept != "" {
+		p.Line("\n%s keeps its commits and what was not committed (leslie code restore %s, or leslie undo of what removed it)", d.Code.Kept, d.To.ThreadID)
+	}
 }
 
 // partName says where a part of a thread's code is.
@@ -94,6 +97,9 @@ func partName(c *code.Changes, part code.Part) string {
 		since = *c.Target
 	}
 	name := "code committed on " + c.Branch + " since " + since
+	if c.BranchGone {
+		name = "code that was committed on " + c.Branch + ", which is gone, since " + since
+	}
 	if part.Commits > 0 { // none, if the target took back what it had
 		name += ", " + page.Many(part.Commits, "commit")
 	}
@@ -344,7 +350,7 @@ func Diff() *cli.Command {
 			"Without A: that of the worktree you are in. A pending MERGE: what it would change, its open conflicts between markers. " +
 			"Other versions are of artifacts: ID@CHECKPOINT (by id or name) and ID@base (what the " +
 			"thread last had in common with its parent), compared with the thread's current files; or any A with any B. " +
-			"PATHs are files, folders and globs of artifacts; code:PATH is one of the code. Exit status 0, with or without differences.",
+			"PATHs are files, folders and globs of artifacts, else of the code (always with code: or --code). Exit status 0, with or without differences.",
 		Example: "leslie diff thread-a1b2c3d4 -- code:cmd/main.go",
 		Operands: []cli.Operand{
 			{Value: cli.AVersion("A"), Optional: true}, {Value: cli.AVersion("B"), Optional: true},

@@ -68,7 +68,13 @@ func landedText(p *page.Page, i *landing.Item) {
 		p.Line("kept its worktree and its branch: %s", i.Kept)
 	}
 	if i.Removed != nil && i.Removed.Ref != "" {
-		p.Line("kept its own commits as %s (leslie code prune)", i.Removed.Ref)
+		what := "its own commits"
+		if i.Removed.Ignored > 0 && i.How == thread.LandedMerge {
+			what = page.Many(i.Removed.Ignored, "file") + " that git ignores"
+		} else if i.Removed.Ignored > 0 {
+			what += " and " + page.Many(i.Removed.Ignored, "file") + " that git ignores"
+		}
+		p.Line("kept %s as %s (leslie code prune)", what, i.Removed.Ref)
 	}
 	p.Field("undo", i.Undo)
 }

@@ -1,6 +1,7 @@
 package mergecmd
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -162,8 +163,10 @@ func (d MergeText) howItGoesOn(p *page.Page) {
 		then += merging.HistoryText(d.Code.How)
 	}
 	edit := ""
-	if len(d.Work) > 0 {
-		edit = ", or edit " + p.Place(d.Work[0])
+	for _, file := range d.Work { // of the same path
+		if strings.HasSuffix(filepath.ToSlash(file), "/"+d.Conflicts[open].Path) {
+			edit = ", or edit " + external.Word(p.Place(file))
+		}
 	}
 	p.Line("decide: leslie merge resolve %s %s --take SIDE (%s)%s", id, external.Word(d.Conflicts[open].Path),
 		app.Joined(d.Conflicts[open].Takes()), edit)

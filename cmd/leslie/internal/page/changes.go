@@ -14,6 +14,8 @@ func ChangesText(a *app.CodeAmount) string {
 	}
 	var text string
 	switch {
+	case a.Commits > 0 && a.Landed && a.Files == 0: // as another commit, a squash
+		text = Many(a.Commits, "commit")
 	case a.Commits > 0:
 		text = Many(a.Commits, "commit") + ", " + SizeText(a.Files, a.Added, a.Removed)
 	case a.Landed && a.Files > 0: // git no longer has the commits

@@ -31,6 +31,8 @@ func (d initText) Text(p *page.Page) {
 		p.Line("%s imports %s", name, projects.AgentsFile)
 	}
 	switch {
+	case d.Created && d.Unborn:
+		p.Line("next: git commit, because a branch begins at a commit; then leslie spawn --code TEXT")
 	case d.Created && d.Repository:
 		p.Line("next: leslie spawn --code TEXT")
 	case d.Created:

@@ -241,11 +241,18 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 	if i.BranchGone || page.OrZero(i.Busy) != "" {
 		p.Line("now: %s (leslie code %s)", i.Standing(), id)
 	}
-	if i.State == thread.CodeLost {
+	switch {
+	case i.Moved != "":
+		p.Line("now: %s", i.Moved)
+	case i.State == thread.CodeLost && !i.BranchGone:
 		p.Line("now: its worktree is not there (leslie code restore %s)", id)
 	}
 	if i.CheckedOut != nil {
-		p.Line("now: its worktree has %s checked out, not its branch", cmp.Or(*i.CheckedOut, "no branch"))
+		astray := ""
+		if i.Astray > 0 {
+			astray = ", and " + page.Many(i.Astray, "commit") + " there that " + i.Branch + " lacks"
+		}
+		p.Line("now: its worktree has %s checked out, not its branch%s", cmp.Or(*i.CheckedOut, "no branch"), astray)
 	}
 	if i.Behind != nil && *i.Behind > 0 && (i.Landed == nil || !*i.Landed) {
 		p.Line("behind: %s has %s that it lacks (leslie pull %s)", page.OrZero(i.Target), page.Many(*i.Behind, "commit"), id)

@@ -85,6 +85,10 @@ func runTransfer(c *cli.Call) (cli.Data, error) {
 	if in.Direction == decisions.HandOff && in.To != "" && !slices.Contains(executorWords(), string(in.To)) {
 		in.To, in.ToActor = "", string(in.To)
 	}
+	if to := string(in.To); !c.Has("direction") && to != "" && !slices.Contains(executorWords(), to) {
+		c.Fault("--to", to, "--to "+to+" names somebody: transfer ID --direction handoff --to "+to+" gives the thread to them")
+		return nil, c.Usage()
+	}
 	in.Timeout, _ = time.ParseDuration(c.Text("timeout")) // checked with the line
 	if !c.Faulty("direction") {                           // what else there is to say depends on it
 		c.CheckRequest(in.Faults, nil)
