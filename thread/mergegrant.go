@@ -52,12 +52,12 @@ func (s *State) MayMerge(m Merge, plan BlobID, p Policy, now time.Time) error {
 		return g.Refusal().With(fact.Of("mergeId", m.ID)).WithNext("leslie merge status " + string(m.ID))
 	}
 	return unapproved(m).With(fact.Of("approvalId", g.ID)).
-		WithHint("A person decides: ask one to run leslie approve " + string(g.ID) + ", then run leslie merge continue " + string(m.ID))
+		WithHint("A person decides: ask one to run leslie approve " + string(g.ID) + ", then run " + m.GoesOn())
 }
 
 func unapproved(m Merge) *codes.Error {
 	return codes.PermissionDenied.New(fact.Of("capability", m.Approved()), fact.Of("threadId", m.Target), fact.Of("mergeId", m.ID)).
-		WithHint("A person decides: request approval with leslie merge continue " + string(m.ID)).
+		WithHint("A person decides: request approval with " + m.GoesOn()).
 		WithNext("leslie merge status " + string(m.ID))
 }
 

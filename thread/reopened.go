@@ -61,11 +61,12 @@ func (s *State) ReopenedBelow(t Thread) []Thread {
 	return out
 }
 
-// ReopenedAmong returns W108 for each of the threads that came back after it had ended.
-func ReopenedAmong(threads []Thread) warnings.List {
+// ReopenedAmong returns W108 for each of the threads that came back after it had ended, unless the one who is told
+// brought it back.
+func ReopenedAmong(threads []Thread, told string) warnings.List {
 	var all warnings.List
 	for _, t := range threads {
-		if back := t.Back(); back != nil {
+		if back := t.Back(); back != nil && back.Actor != told {
 			all.Add(warnings.Reopened.New(fact.Of("threadId", t.ID), fact.Of("actor", back.Actor), fact.Of("at", back.At)))
 		}
 	}

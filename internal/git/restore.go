@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -178,7 +179,45 @@ func RescueOf(ref string) string { return path.Base(path.Dir(ref)) }
 
 // Rescues returns all refs that keep removed worktrees, with their commits.
 func (r *Repo) Rescues(ctx context.Context) (map[string]Commit, error) {
-	out, err := r.at(ctx, command{args: []string{"for-each-ref", "--format=%(refname) %(objectname)", "--", rescues}})
+	return r.refsBelow(ctx, rescues)
+}
+
+// ownRefs is where all refs of leslie are.
+const ownRefs = "refs/leslie/"
+
+// OwnRefs returns all refs that leslie made, with their commits.
+func (r *Repo) OwnRefs(ctx context.Context) (map[string]Commit, error) {
+	return r.refsBelow(ctx, ownRefs)
+}
+
+// DropOwn deletes refs that leslie made, and what else it left in the repository: lock files, and folders of
+// refs without any. Errors: ErrMoved, T505, T801.
+func (r *Repo) DropOwn(ctx context.Context, refs map[string]Commit) error {
+	for ref, at := range refs {
+		if err := r.UpdateRef(ctx, ref, "", at, "leslie: removed"); err != nil {
+			return err
+		}
+	}
+	for _, below := range []string{"", "logs"} {
+		var folders []string
+		_ = filepath.WalkDir(filepath.Join(r.Admin, below, ownRefs), func(path string, e fs.DirEntry, err error) error {
+			if err == nil && e.IsDir() {
+				folders = append(folders, path)
+			}
+			return nil
+		})
+		for _, dir := range slices.Backward(folders) {
+			_ = os.Remove(dir) // if it is empty
+		}
+	}
+	for _, name := range []string{landingLock, refsLock, scratchDir} {
+		_ = os.Remove(filepath.Join(r.Admin, name))
+	}
+	return nil
+}
+
+func (r *Repo) refsBelow(ctx context.Context, prefix string) (map[string]Commit, error) {
+	out, err := r.at(ctx, command{args: []string{"for-each-ref", "--format=%(refname) %(objectname)", "--", prefix}})
 	if err != nil {
 		return nil, broken(err)
 	}

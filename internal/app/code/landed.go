@@ -114,7 +114,7 @@ func CheckLanded(c *app.Call, t thread.Thread, branch string) error {
 			WithHint("Revert the commit that reverted it, with git, or undo the landing (leslie history " + string(t.ID) + " names it) and land it again").WithNext("leslie history " + string(t.ID))
 	}
 	return thread.NoCode(t.ID, "its worktree was removed when it had landed, and '"+branch+"' no longer has that ("+short+")").
-		WithHint("Bring its branch back, then land it again").WithNext("leslie code restore " + string(t.ID))
+		WithHint("leslie code restore " + string(t.ID) + " brings its branch and worktree back; then land it again").WithNext("leslie code " + string(t.ID))
 }
 
 // WarnOfSubmodules warns of the commits of submodules with which a thread landed and that its worktree alone

@@ -20,16 +20,6 @@ func StorePaths(below string) (paths []string) {
 	return paths
 }
 
-// Unborn reports whether the project's repository has no commit, as far as git says it.
-func Unborn(c *app.Call) bool {
-	repo, err := OpenRepo(c)
-	if err != nil {
-		return false
-	}
-	head, err := repo.Resolve(c.Context(), "HEAD")
-	return err == nil && head == ""
-}
-
 // StoreTracked returns W516 if git tracks the store. It starts git only if the index has a
 // file with such a name.
 func StoreTracked(c *app.Call) (w warnings.Warning, tracked bool) {

@@ -266,7 +266,7 @@ func place(c *app.Call, id, onto string) (at landsAt, err error) {
 			}
 		}
 		if at.branch == "" {
-			return thread.NoCode(at.thread.ID, "it did not begin at a branch").
+			return thread.NoCode(at.thread.ID, "it began at a commit, and not at a branch on which it could land").
 				WithHint("Name the branch on which it lands: leslie land " + string(at.thread.ID) + " --onto BRANCH").WithNext("leslie code " + string(at.thread.ID))
 		}
 		if owner, ok := s.BranchOwner(at.branch); ok {

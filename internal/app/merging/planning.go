@@ -172,7 +172,7 @@ func (p *Planning) find() (found parties, err error) {
 			return err
 		}
 		found = partiesOf(st, who)
-		p.call.Warn(thread.ReopenedAmong(who.Sources)...)
+		p.call.Warn(thread.ReopenedAmong(who.Sources, p.call.Actor)...)
 		if p.recorded {
 			p.approval = ApprovalOf(st, p.record)
 			return nil

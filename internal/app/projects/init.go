@@ -76,6 +76,10 @@ type InitResult struct {
 	Repository bool `json:"repository,omitempty"`
 	// Unborn: that has no commit, on which work could begin.
 	Unborn bool `json:"unborn,omitempty"`
+	// NoCode says why threads of this project cannot own code, although it is in a repository.
+	NoCode string `json:"noCode,omitempty"`
+	// Top is the top of the repository, if the project is a folder within.
+	Top string `json:"top,omitempty"`
 	// Imports are agents' own files that import AgentsFile.
 	Imports []string `json:"imports,omitempty"`
 	app.Change
@@ -113,7 +117,7 @@ func Init(ctx context.Context, env app.Environment, caller app.Caller, r app.Req
 		Repository: app.Exists(filepath.Join(code.NearestGit(p.Root()), ".git")),
 	}
 	if d.Repository {
-		d.Unborn = code.Unborn(c)
+		d.look(c)
 	}
 	if in.Guide == nil {
 		return c, d, nil
@@ -126,6 +130,20 @@ func Init(ctx context.Context, env app.Environment, caller app.Caller, r app.Req
 	name := AgentsFile
 	d.AgentsFile, d.Changed = &name, created || edited
 	return c, d, importGuide(c, d, in.Agents)
+}
+
+// look finds what keeps threads from owning code.
+func (d *InitResult) look(c *app.Call) {
+	repo, err := code.OpenRepo(c)
+	if err != nil {
+		d.NoCode = codes.Of(err).Facts().Text("reason")
+		return
+	}
+	if !sameFolder(repo.Top, d.Root) {
+		d.Top = repo.Top
+	}
+	head, err := repo.Resolve(c.Context(), "HEAD")
+	d.Unborn = err == nil && head == ""
 }
 
 // importGuide adds an import of AgentsFile to the files of agents that are used here and

@@ -217,7 +217,7 @@ func (d *ContextResult) gather(c *app.Call, s *thread.State, id string) error {
 			d.Granted = append(d.Granted, g)
 		}
 	}
-	c.Warn(thread.ReopenedAmong(s.ReopenedBelow(t))...)
+	c.Warn(thread.ReopenedAmong(s.ReopenedBelow(t), c.Caller().Actor)...)
 	c.Warn(s.CancelledBelow(t, t.DependsOn)...)
 	d.Speaks = c.IsOwnAgent(s, t.ID)
 	d.EndedByOther = c.Caller().As == thread.Agent && t.EndedByOther(c.Caller().Actor) && (d.Speaks || t.Status == thread.Cancelled)

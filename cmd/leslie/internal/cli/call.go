@@ -468,7 +468,7 @@ func camel(name string) string {
 // Past parses a time, or an age as a duration.
 func (c *Call) Past(text string) (time.Time, bool) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
-		return c.Now().Add(-d).UTC().Truncate(time.Second), true
+		return c.Now().Add(-d).UTC().Truncate(time.Millisecond), true
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	return at, err == nil

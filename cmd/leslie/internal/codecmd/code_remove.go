@@ -1,6 +1,8 @@
 package codecmd
 
 import (
+	"cmp"
+
 	"time"
 
 	"leslie/cmd/leslie/internal/cli"
@@ -23,7 +25,7 @@ func (d codeRemoveText) Text(p *page.Page) {
 	p.Field("worktree", d.Worktree)
 	branch := d.Branch
 	if !d.BranchKept {
-		branch += " (deleted: its commits are elsewhere)"
+		branch += " (deleted: " + cmp.Or(d.Ref, "another branch") + " has its commits)"
 	}
 	p.Field("branch", branch)
 	if d.Rescue != nil {

@@ -49,6 +49,10 @@ func orNone(all []string) string {
 // mergeComesNext says how to apply a merge that was approved.
 func mergeComesNext(p *page.Page, d app.ApprovalRecord) {
 	if d.MergeID != nil && d.Status == thread.GrantApproved {
+		if slices.Contains(d.Scope, string(thread.Land)) {
+			p.Line("leslie land %s lands it", d.ThreadID)
+			return
+		}
 		p.Line("leslie merge continue %s applies the merge", *d.MergeID)
 	}
 }

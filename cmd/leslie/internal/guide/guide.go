@@ -128,6 +128,21 @@ func Update(old []byte, all []*cli.Command) []byte {
 	return slices.Concat(WithoutOld(out[:at]), out[at:end], WithoutOld(out[end:]))
 }
 
+// Without is a text without the block, and without the empty line that Update put before it.
+func Without(text []byte) []byte {
+	at, end, ok := FindBlock(text, GuideBegin, GuideEnd)
+	if !ok {
+		return text
+	}
+	for _, newline := range []string{"\r\n", "\n"} {
+		end += len(text[end:]) - len(bytes.TrimPrefix(text[end:], []byte(newline)))
+		if before, is := bytes.CutSuffix(text[:at], []byte(newline+newline)); is {
+			at = len(before) + len(newline)
+		}
+	}
+	return splice(text, at, end, nil)
+}
+
 // WithoutOld removes the blocks of the Node edition: beside today's they would teach
 // commands that do not exist.
 func WithoutOld(text []byte) []byte {

@@ -2,10 +2,13 @@ package projectcmd
 
 import (
 	"leslie/cmd/leslie/internal/cli"
+	"leslie/cmd/leslie/internal/decidecmd"
 	"leslie/cmd/leslie/internal/guide"
+	"leslie/cmd/leslie/internal/mergecmd"
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app"
 	"leslie/internal/app/projects"
+	"leslie/internal/screen"
 )
 
 type initText struct{ *projects.InitResult }
@@ -30,7 +33,13 @@ func (d initText) Text(p *page.Page) {
 	for _, name := range d.Imports {
 		p.Line("%s imports %s", name, projects.AgentsFile)
 	}
+	if d.Created && d.Top != "" {
+		p.Line("it is for this folder and what is below; the top of the repository is %s", d.Top)
+	}
 	switch {
+	case d.Created && d.NoCode != "":
+		p.Line("threads here cannot own code: %s", d.NoCode)
+		p.Line("next: leslie spawn TEXT")
 	case d.Created && d.Unborn:
 		p.Line("next: git commit, because a branch begins at a commit; then leslie spawn --code TEXT")
 	case d.Created && d.Repository:
@@ -38,6 +47,71 @@ func (d initText) Text(p *page.Page) {
 	case d.Created:
 		p.Line("next: leslie spawn TEXT")
 	}
+}
+
+// removedText is what of leslie went from a project, or would go.
+type removedText struct{ *projects.RemoveResult }
+
+func (d removedText) Text(p *page.Page) {
+	if d.Removed {
+		p.Line("removed leslie from %s: %s", d.Root, d.what())
+		if len(d.Files) > 0 {
+			p.Line("commit the change of %s", app.Joined(d.Files))
+		}
+		return
+	}
+	removedLines(d.RemoveResult, p.Line)
+	p.Line("next: leslie init --remove --yes")
+}
+
+func (d removedText) what() string {
+	text := app.StoreFolder + " with " + page.Many(d.Threads, "thread")
+	if d.Refs > 0 {
+		text += ", " + page.Many(d.Refs, "ref") + " of the repository"
+	}
+	for _, name := range d.Files {
+		text += ", its lines in " + name
+	}
+	return text
+}
+
+// removedLines say what would go.
+func removedLines(d *projects.RemoveResult, line func(format string, args ...any)) {
+	line("would remove %s", removedText{d}.what())
+	for _, ref := range d.Only {
+		line("  no branch has the commits of %s", ref)
+	}
+	line("leslie export keeps the records and artifacts; leslie setup --remove takes out what setup added")
+}
+
+func runRemove(c *cli.Call) (cli.Data, error) {
+	for _, other := range []string{"no-agents", "here", "agents"} {
+		if c.Has(other) {
+			c.Fault("--"+other, "", "--"+other+" cannot be used with --remove")
+		}
+	}
+	in := projects.RemoveRequest{Yes: c.On("yes"), Without: guide.Without}
+	d, err := cli.UseCase(c, projects.Remove, in)
+	if err != nil {
+		return nil, err
+	}
+	if in.Yes || !c.CanPrompt() {
+		return removedText{d}, nil
+	}
+	p := c.Prompt()
+	removedLines(d, p.Say)
+	answer, ok := p.Pick(cli.Menu{Question: "Remove it?", Choices: []screen.Choice{
+		{Word: mergecmd.WordYes, Key: "y", About: "take leslie out of this project"},
+		{Word: mergecmd.WordNo, Key: "n", About: "leave everything as it is"},
+	}})
+	if answer == mergecmd.WordYes {
+		in.Yes = true
+		d, err = cli.UseCase(c, projects.Remove, in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return removedText{d}, decidecmd.UnlessAnswered(c, ok)
 }
 
 // Init is the command leslie init.
@@ -48,19 +122,24 @@ func Init() *cli.Command {
 		Detail: "If there is a store in this folder or above, only the block in AGENTS.md is updated. Text outside " +
 			"the block is never changed. Some agents read only a file of their own: CLAUDE.md and GEMINI.md get the " +
 			"line @" + projects.AgentsFile + " if that agent is used, as its " +
-			"file or folder (.claude, .gemini) or --agents shows.",
+			"file or folder (.claude, .gemini) or --agents shows. --remove takes the lines, the store and leslie's refs out " +
+			"again, once no thread owns code.",
 		Example: "leslie init",
 		Flags: []cli.Flag{
 			cli.Toggle("no-agents", "do not change AGENTS.md"),
 			cli.Toggle("here", "create a store in this folder even if there is one above"),
 			cli.NewFlag("agents", cli.ListOf(projects.AgentsWithOwnFile()...), "agents that are used here"),
-			cli.FormerSwitch("yes"),
+			cli.Toggle("remove", "take leslie out of this project again, after asking"),
+			cli.Toggle("yes", "ask nobody"),
 		},
 		Run: runInit,
 	}
 }
 
 func runInit(c *cli.Call) (cli.Data, error) {
+	if c.On("remove") {
+		return runRemove(c)
+	}
 	in := projects.InitRequest{Dir: c.Who.Dir, Here: c.On("here"), Agents: c.Parts("agents")}
 	if !c.On("no-agents") {
 		in.Guide = guide.AgentsGuide(c.Env.Commands.All())
