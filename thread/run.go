@@ -44,6 +44,8 @@ type Run struct {
 	StartedAt time.Time  `json:"startedAt"`
 	EndedAt   *time.Time `json:"endedAt,omitempty"`
 	Used      Use        `json:"used,omitzero"`
+	// Elsewhere are files of the project's checkout that changed while the agent worked in a worktree of its own.
+	Elsewhere []string `json:"elsewhere,omitempty"`
 	// Replaced has what agents did in this run before others took their place.
 	Replaced []AgentTotals `json:"replaced,omitempty"`
 	// Before is what the thread's earlier runs used.

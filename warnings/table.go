@@ -337,6 +337,15 @@ var table = [...]Entry{
 		Hint:        "Remove what the reason names; the next turn is kept again",
 	},
 	{
+		Code: WroteElsewhere, Name: "WroteElsewhere", Kind: "wrote_elsewhere",
+		Title:    "Files changed in your checkout",
+		Template: "While the agent of '{threadId}' worked in its own worktree, {n} files changed in {path}: {paths}",
+		One:      "While the agent of '{threadId}' worked in its own worktree, 1 file changed in {path}: {paths}", Counted: "n",
+		Context:     []string{"threadId", "path", "paths"},
+		Explanation: "The agent wrote there without asking, unless somebody else did at the same time. leslie changes nothing there.",
+		Hint:        "Look at them with git status and git diff; leslie transcript shows what the agent did",
+	},
+	{
 		Code: BaseBehind, Name: "BaseBehind", Kind: "base_behind",
 		Title:    "Base is behind",
 		Template: "{branch}, from which the new branch starts, lacks {count} commits of {target}",

@@ -58,6 +58,7 @@ const (
 	LeftoversEnded      Code = "W703"
 	AgentLacks          Code = "W704"
 	TurnNotKept         Code = "W705"
+	WroteElsewhere      Code = "W706"
 	BaseBehind          Code = "W801"
 	UncommittedLeft     Code = "W802"
 	HistoryRewritten    Code = "W803"

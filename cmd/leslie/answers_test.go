@@ -61,6 +61,7 @@ func examples() map[string]example {
 		"config show":       {line("config show"), nil},
 		"config init":       {line("config init"), nil},
 		"config trust":      {line("config trust"), nil},
+		"config allow":      {line("config allow"), nil},
 		"run":               {line("run runs"), line("run nope-nope")},
 		"run list":          {line("run list"), nil},
 		"run stop":          {line("run stop main"), line("run stop nope-nope")},
@@ -146,7 +147,7 @@ func examples() map[string]example {
 
 // needNoStore returns the commands that work outside a project.
 func needNoStore() []string {
-	return []string{"init", "setup", "hook start", "hook stop", "completion", "explain", "merge-file", "version", "config path", "config show", "config init", "mcp", "connect"}
+	return []string{"init", "setup", "hook start", "hook stop", "completion", "explain", "merge-file", "version", "config path", "config show", "config init", "config allow", "mcp", "connect"}
 }
 
 // readyFor returns a project in which the examples of a command work.

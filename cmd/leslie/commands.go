@@ -103,7 +103,7 @@ func commands() cli.CommandTable {
 		{Name: "agents", Make: runcmd.Agents},
 		{Name: "config path", Make: projectcmd.ConfigPath},
 		{Name: "config show", Make: projectcmd.ConfigShow},
-		{Name: "config trust", Make: projectcmd.ConfigTrust},
+		{Name: "config trust", Make: projectcmd.ConfigTrust}, {Name: "config allow", Make: projectcmd.ConfigAllow},
 		{Name: "config init", Make: projectcmd.ConfigInit},
 		{Name: "mcp", Make: toolcmd.Mcp},
 		{Name: "hook start", Make: toolcmd.HookStart},

@@ -696,6 +696,15 @@ func ProjectConfigPath(root string) string { return filepath.Join(root, store.Di
 // DefaultParallel is how many agents run at once if nobody says.
 const DefaultParallel = 2
 
+// Texts returns rules as they are written.
+func Texts(rules []permit.Rule) []string {
+	out := make([]string, len(rules))
+	for i, r := range rules {
+		out[i] = r.String()
+	}
+	return out
+}
+
 // MayChangeOwn refuses an agent that wants to change the user's own configuration.
 // Errors: T402, those of the user's configuration of leslie.
 func MayChangeOwn(env Environment, caller Caller) error {

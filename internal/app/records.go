@@ -337,6 +337,8 @@ type RunRecord struct {
 	Used      thread.Use      `json:"used"`
 	StartedAt time.Time       `json:"startedAt"`
 	EndedAt   *time.Time      `json:"endedAt"`
+	// Elsewhere are files of the project's checkout that changed while the agent worked in a worktree of its own.
+	Elsewhere []string `json:"elsewhere,omitempty"`
 	// Killed: it goes on as its record says, and its process is gone.
 	Killed bool `json:"killed,omitempty"`
 	// NotBefore is when leslie run --next goes on with a run whose agent reached its own
@@ -348,7 +350,7 @@ type RunRecord struct {
 func RunOf(r thread.Run) RunRecord {
 	return RunRecord{
 		RunID: r.ID, Agent: r.Agent, Version: r.AgentVersion, SessionID: r.SessionID, Machine: r.Machine, Phase: r.Phase, Stop: r.Stop, Reason: r.Reason, Code: r.Code,
-		Turns: r.Turns, Attempts: r.Attempts, Used: r.Used, StartedAt: r.StartedAt, EndedAt: r.EndedAt, NotBefore: r.NotBefore,
+		Turns: r.Turns, Attempts: r.Attempts, Used: r.Used, StartedAt: r.StartedAt, EndedAt: r.EndedAt, NotBefore: r.NotBefore, Elsewhere: r.Elsewhere,
 	}
 }
 

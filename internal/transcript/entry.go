@@ -23,6 +23,7 @@ const (
 	Error      = "error"      // Words
 	End        = "end"        // of a turn
 	Kept       = "kept"       // what a turn left
+	Elsewhere  = "elsewhere"  // what changed in the project's checkout meanwhile
 	Ended      = "ended"      // of the run
 	Update     = "update"     // any other update
 )

@@ -383,6 +383,7 @@ func help() []Command {
 		{Name: "config show", Why: ofUser},
 		{Name: "config init", Why: ofUser},
 		{Name: "config trust", Why: ofUser},
+		{Name: "config allow", Why: ofUser},
 		{Name: "completion", Why: noStore},
 		{Name: "doctor", Weight: 1, Reads: true, Draw: fixed("doctor", "doctor", "doctor --repair"),
 			Rows: []Row{

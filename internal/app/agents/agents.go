@@ -183,7 +183,7 @@ func Agents(c *app.Call, in AgentsRequest) (*AgentsResult, error) {
 			item.LimitedUntil = &l.Until
 		}
 		if in.Check && (item.Program != nil || in.Name != "") {
-			item.Check = checkAgent(c, p)
+			item.Check = CheckStart(c, p)
 			if in.Name != "" && item.Check.Error != nil {
 				return nil, item.Check.Error
 			}
@@ -258,8 +258,8 @@ func installs(p app.AgentProfile, env []string, err error) error {
 	return err
 }
 
-// checkAgent starts an agent in the project's folder, opens a session and ends it.
-func checkAgent(c *app.Call, p app.AgentProfile) *AgentCheck {
+// CheckStart starts an agent in the project's folder, opens a session and ends it.
+func CheckStart(c *app.Call, p app.AgentProfile) *AgentCheck {
 	began := c.Project().Environment().Now()
 	patience, err := StartTimeout(c)
 	if err != nil {

@@ -84,7 +84,7 @@ func ApproveAlways(c *app.Call, in ApproveAlwaysRequest) (*ApproveAlwaysResult, 
 				return nil, err
 			}
 		}
-		added := slices.DeleteFunc(slices.Clone(rules), func(r permit.Rule) bool { return slices.Contains(texts(before.Run.Always), r.String()) })
+		added := slices.DeleteFunc(slices.Clone(rules), func(r permit.Rule) bool { return slices.Contains(app.Texts(before.Run.Always), r.String()) })
 		data := old
 		if len(added) > 0 {
 			if data, err = config.WithRules(path, slices.Clone(old), added); err != nil {
@@ -96,7 +96,7 @@ func ApproveAlways(c *app.Call, in ApproveAlwaysRequest) (*ApproveAlwaysResult, 
 			return nil, err
 		}
 		d.DecideResult = *decided
-		d.Always.Before, d.Always.After = texts(before.Run.Always), texts(slices.Concat(before.Run.Always, added))
+		d.Always.Before, d.Always.After = app.Texts(before.Run.Always), app.Texts(slices.Concat(before.Run.Always, added))
 		return data, nil
 	})
 	c.Warn(app.OwnUndurable(path, undurable)...)
@@ -108,15 +108,6 @@ func ApproveAlways(c *app.Call, in ApproveAlwaysRequest) (*ApproveAlwaysResult, 
 	}
 	d.SetChanged(changed || d.Changed)
 	return d, nil
-}
-
-// texts returns rules as they are written.
-func texts(rules []permit.Rule) []string {
-	out := make([]string, len(rules))
-	for i, r := range rules {
-		out[i] = r.String()
-	}
-	return out
 }
 
 // rulesFor returns the narrowest rules that allow a call which a person is asked about,
@@ -153,7 +144,7 @@ func rulesFor(c *app.Call, g thread.Approval) ([]permit.Rule, error) {
 	for _, r := range exact {
 		with := rules
 		with.Allow = slices.Concat(rules.Allow, slices.DeleteFunc(slices.Clone(exact), func(o permit.Rule) bool { return o.String() == r.String() }))
-		if with.Decide(call).Verdict != permit.Allow && !slices.Contains(texts(added), r.String()) {
+		if with.Decide(call).Verdict != permit.Allow && !slices.Contains(app.Texts(added), r.String()) {
 			added = append(added, r)
 		}
 	}

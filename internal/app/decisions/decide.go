@@ -269,7 +269,7 @@ func review(c *app.Call, g thread.Approval) (r Review, err error) {
 	}
 	if g.Tool != nil {
 		if rules, err := rulesFor(c, g); err == nil {
-			r.Rules = texts(rules)
+			r.Rules = app.Texts(rules)
 		}
 	}
 	r.Changed, err = changedSince(c, g)

@@ -142,6 +142,7 @@ func Run(c *app.Call, in RunRequest) (*RunResult, error) {
 	if err := s.beginRun(c, folder); err != nil {
 		return nil, err
 	}
+	threads.BeginWithDependencies(s.call(c.Context(), "run"), s.id)
 	err = s.supervise()
 	return s.result(), err
 }
@@ -409,6 +410,7 @@ func endOf(stop thread.RunEnd, err error) *runEnd {
 // end records how the run ends, and returns the caller's error.
 func (s *supervisor) end(e *runEnd) error {
 	s.limitsUntold()
+	s.warnElsewhere()
 	ctx, cancel := s.c.Cleaning()
 	defer cancel()
 	c := s.call(ctx, "run end")
@@ -419,6 +421,7 @@ func (s *supervisor) end(e *runEnd) error {
 		}
 		t, err := st.EndRun(string(s.id), s.run.ID, stamp, func(r *thread.Run) {
 			r.Stop, r.Reason, r.Used, r.Turns, r.SessionID = e.stop, app.Cut(e.reason, 500), s.run.Used, s.run.Turns, s.run.SessionID
+			r.Elsewhere = s.elsewhere
 			if r.NotBefore = e.notBefore; e.notBefore != nil {
 				r.Limits++
 			}

@@ -69,16 +69,19 @@ type supervisor struct {
 	in      RunRequest
 	profile app.AgentProfile
 	rules   permit.Rules
-	limits  runLimits
-	id      thread.ThreadID
-	dir     string
-	run     thread.Run
-	status  thread.Status
-	log     *transcript.Writer
-	folder  string // of the transcript
-	errors  *errorLog
-	woke    string // why it goes on with what was parked, for the agent
-	began   time.Time
+	// checkout is the project's checkout as it was when a turn ended last.
+	checkout  checkout
+	elsewhere []string // what has changed there
+	limits    runLimits
+	id        thread.ThreadID
+	dir       string
+	run       thread.Run
+	status    thread.Status
+	log       *transcript.Writer
+	folder    string // of the transcript
+	errors    *errorLog
+	woke      string // why it goes on with what was parked, for the agent
+	began     time.Time
 
 	handler *runHandler
 	agent   *runner.Agent
@@ -111,7 +114,7 @@ func (s *supervisor) supervise() error {
 	if e := s.launch(); e != nil {
 		return s.end(e)
 	}
-	s.blank = false
+	s.blank, s.checkout, s.elsewhere = false, s.lookAtCheckout(), s.run.Elsewhere
 	text, shown, err := s.opening(again)
 	for err == nil {
 		var e *runEnd
@@ -370,6 +373,7 @@ func (s *supervisor) turn(text string, shown []thread.InjectionID) *runEnd {
 		s.handler.heard()
 	}
 	s.handler.ended(end.Usage, &s.run)
+	s.noteElsewhere()
 	s.unkept(s.log.Flush())
 	return s.judge(end, err, cause)
 }

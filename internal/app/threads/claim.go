@@ -43,6 +43,8 @@ type ClaimResult struct {
 	// Held has the active threads that the caller of Next holds already, without those above
 	// the claimed one.
 	Held []thread.ThreadID `json:"held,omitempty"`
+	// Brought has the threads with whose code it begins: see BeginWithDependencies.
+	Brought []thread.ThreadID `json:"brought,omitempty"`
 	app.Change
 	taken bool
 }
@@ -90,9 +92,10 @@ func Claim(c *app.Call, in ClaimRequest) (*ClaimResult, error) {
 		}
 	}
 	if in.Wait > 0 && stands == "" {
-		return claimWhenReady(c, in.Wait, d)
+		out, err := claimWhenReady(c, in.Wait, d)
+		return beginTaken(c, out), err
 	}
-	return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*ClaimResult, thread.ThreadID, error) {
+	out, err := app.Write(c, func(s *thread.State, stamp thread.Stamp) (*ClaimResult, thread.ThreadID, error) {
 		t, found, err := thread.Thread{}, true, error(nil)
 		var from *thread.Claim
 		switch {
@@ -122,6 +125,15 @@ func Claim(c *app.Call, in ClaimRequest) (*ClaimResult, error) {
 		}
 		return out, t.ID, nil
 	})
+	return beginTaken(c, out), err
+}
+
+// beginTaken lets the work on a thread that was claimed begin with the code of what it depends on.
+func beginTaken(c *app.Call, d *ClaimResult) *ClaimResult {
+	if d != nil && d.taken && !c.InBatch() {
+		d.Brought = BeginWithDependencies(c, *d.ThreadID)
+	}
+	return d
 }
 
 // standsIn returns the thread in whose worktree the caller of Next works, if that thread is to be

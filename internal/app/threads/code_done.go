@@ -69,7 +69,7 @@ func uncommitted(c *app.Call, in LifecycleRequest) (found leftBehind, err error)
 	code.WarnOfPushed(ctx, c, repo, t, tips[refs[0]])
 	found.thread = t.ID
 	found.left.Uncommitted = len(status.Dirty) + len(status.Untracked)
-	found.left.NoCommits = string(tips[refs[0]]) == owned.Start && len(owned.Landed) == 0
+	found.left.NoCommits = len(owned.Landed) == 0 && (string(tips[refs[0]]) == owned.Start || len(t.DependsOn) > 0 && noneOfItsOwn(c, t.ID))
 	found.explain(t, func(branch git.Commit) int {
 		only, _, err := repo.Count(ctx, branch, tips[refs[0]])
 		if err != nil {
@@ -79,6 +79,12 @@ func uncommitted(c *app.Call, in LifecycleRequest) (found leftBehind, err error)
 	}, status, tips[owned.Target])
 	found.facts = append(found.facts, fact.Of("branch", t.Branch), fact.Of("worktree", dir))
 	return found, nil
+}
+
+// noneOfItsOwn reports whether all commits that a thread's branch has beyond its target came from what it depends on.
+func noneOfItsOwn(c *app.Call, id thread.ThreadID) bool {
+	amount := code.AmountOf(c, id)
+	return amount != nil && amount.Commits == 0 && !amount.Landed
 }
 
 // explain says in words and facts what is missing. beyond counts the commits that the

@@ -8,10 +8,30 @@ import (
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app/agents"
+	"leslie/internal/app/runs"
 	"leslie/internal/screen"
 )
 
 type agentsText struct{ *agents.AgentsResult }
+
+// nightText is what would stop the agent of a thread that nobody watches.
+type nightText struct{ *runs.NightResult }
+
+func (d nightText) Text(p *page.Page) {
+	agentsText{&d.AgentsResult}.Text(p)
+	n := d.Night
+	if len(n.Stops) == 0 {
+		p.Line("nothing is known that would stop %s on %s (profile %s)", n.Agent, n.ThreadID, string(n.Profile))
+	} else {
+		p.Line("what would stop %s on %s (profile %s):", n.Agent, n.ThreadID, string(n.Profile))
+	}
+	for _, item := range n.Stops {
+		p.Line("  %s%s", item.What, page.Behind("  ", item.Next))
+	}
+	for _, item := range n.Notes {
+		p.Line("note: %s%s", item.What, page.Behind("  ", item.Next))
+	}
+}
 
 func (d agentsText) Text(p *page.Page) {
 	page.TableOf(p, d.Items, []page.Column[agents.AgentItem]{
@@ -60,14 +80,23 @@ func Agents() *cli.Command {
 		Name: "agents", Summary: "list the coding agents that leslie can start, and check that they do",
 		Detail: "--check starts each that is installed, opens a session and ends it; no prompt is sent, so it costs " +
 			"nothing. With a NAME, a failure is an error. Your own configuration names others (run.agents), and the " +
-			"one to run (run.agent).",
+			"one to run (run.agent). --night says, before you leave it alone, what would stop the agent of a thread: that it " +
+			"does not start, that nobody has allowed what the thread needs, that git knows no name to commit with.",
 		Example:  "leslie agents --check",
 		Operands: []cli.Operand{{Value: cli.AnyText("NAME").Offering(cli.AgentNames), Optional: true}},
-		Flags:    []cli.Flag{cli.Toggle("check", "start each one, open a session and end it")}, Run: runAgents,
+		Flags: []cli.Flag{
+			cli.Toggle("check", "start each one, open a session and end it"),
+			cli.NewFlag("night", cli.AnID("ID", cli.ThreadIDs), "say what would stop the agent of this thread"),
+		},
+		Run: runAgents,
 	}
 }
 
 func runAgents(c *cli.Call) (cli.Data, error) {
+	if c.Has("night") {
+		return cli.RunUseCase(c, runs.Night, runs.NightRequest{Thread: c.Text("night"), Agent: c.Operand(0)},
+			func(d *runs.NightResult) cli.Data { return nightText{d} })
+	}
 	return cli.RunUseCase(c, agents.Agents, agents.AgentsRequest{Name: c.Operand(0), Check: c.On("check")},
 		func(d *agents.AgentsResult) cli.Data { return agentsText{d} })
 }

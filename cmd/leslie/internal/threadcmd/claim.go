@@ -36,6 +36,9 @@ func (d claimText) Text(p *page.Page) {
 	if d.Reopened != nil {
 		p.Line("reopened: %s", reopenedText(*d.Reopened))
 	}
+	if len(d.Brought) > 0 {
+		p.Line("its worktree begins with the code of %s", app.Joined(d.Brought))
+	}
 	for _, id := range d.Held {
 		p.Line("you already hold %s: leslie context --thread %s", string(id), string(id))
 	}

@@ -98,7 +98,7 @@ func runWords(r threads.RunLine) string {
 	if used := page.UsedText(r.Used); used != r.Reason {
 		words += page.Behind("; ", used)
 	}
-	return words
+	return words + page.Behind("; changed in your checkout: ", app.Joined(r.Elsewhere))
 }
 
 // heldText lists what the caller holds.
@@ -180,6 +180,7 @@ func (d StatusText) Text(p *page.Page) {
 	}
 	if d.Run != nil {
 		p.Field("run", d.Run.Agent+", "+page.RunEnding(*d.Run)+page.Behind(", ", page.TotalsText(d.Runs)))
+		p.Field("changed in your checkout while it ran", app.Joined(d.Run.Elsewhere))
 	}
 	for _, a := range d.Approvals {
 		page.ApprovalText(p, a)

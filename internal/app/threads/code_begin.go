@@ -1,0 +1,101 @@
+package threads
+
+import (
+	"maps"
+	"slices"
+
+	"leslie/internal/app"
+	"leslie/internal/app/code"
+	"leslie/internal/app/merges"
+	"leslie/internal/app/merging"
+	"leslie/internal/git"
+	"leslie/thread"
+)
+
+// This file lets work on code begin with the code that it depends on.
+
+// BeginWithDependencies brings a thread that has no commit of its own yet the code of what it depends on, as leslie
+// pull does, and returns of which threads. Where that is not possible without a decision, nothing is brought:
+// context and the claim name the line that brings it.
+func BeginWithDependencies(c *app.Call, id thread.ThreadID) (brought []thread.ThreadID) {
+	var t thread.Thread
+	var ready []thread.ThreadID
+	fromTarget := map[thread.ThreadID]string{} // what landed there, and is removed
+	if _, err := c.View(func(s *thread.State) (err error) {
+		ready = nil
+		if t, err = s.OwnCode(string(id), thread.CodeReady); err != nil || !t.OwnedCode().Made.Worktree {
+			return err
+		}
+		for _, on := range t.DependsOn {
+			dependency, _ := s.Threads.Peek(string(on))
+			owned := dependency.OwnedCode()
+			switch {
+			case owned == nil || dependency.Status != thread.Completed:
+			case owned.State == thread.CodeReady:
+				ready = append(ready, on)
+			default:
+				if l, landed := owned.LastLanded(); landed && "refs/heads/"+l.Onto == t.OwnedCode().Target {
+					fromTarget[on] = l.Commit
+				}
+			}
+		}
+		return nil
+	}); err != nil || len(ready)+len(fromTarget) == 0 || !unbegun(c, t) {
+		return nil
+	}
+	pull := func(from string, only string) bool {
+		call := c.Beside("pull")
+		result, err := merges.Pull(call, merges.PullRequest{Thread: string(t.ID), From: from, Only: only, Strategy: strategyOf(only)})
+		if err == nil {
+			c.Include(call)
+		}
+		return err == nil && result.Status == merging.Merged
+	}
+	if landed := lacked(c, t, fromTarget); len(landed) > 0 && pull(app.BranchOf(t.OwnedCode().Target), "") {
+		brought = landed
+	}
+	for _, on := range ready {
+		if pull(string(on), merging.OnlyCode) {
+			brought = append(brought, on)
+		}
+	}
+	return brought
+}
+
+// strategyOf is how a pull decides conflicts: not at all. A branch of no thread knows no strategies.
+func strategyOf(only string) thread.Strategy {
+	if only == "" {
+		return ""
+	}
+	return thread.Strict
+}
+
+// unbegun reports whether a thread's branch is where it began, and its worktree has nothing that is not committed.
+func unbegun(c *app.Call, t thread.Thread) bool {
+	repo, err := code.RepoOf(c, t)
+	if err != nil {
+		return false
+	}
+	dir, owned := code.WorktreeDir(c, t), t.OwnedCode()
+	if code.Missing(dir) || code.Missing(owned.Admin) {
+		return false
+	}
+	w := repo.Worktree(dir, owned.Admin)
+	status, err := w.Status(c.Context())
+	return err == nil && status.Clean() && status.Branch == t.Branch && string(status.Head) == owned.Start && w.Busy() == ""
+}
+
+// lacked returns the threads whose landed commits a thread's branch lacks.
+func lacked(c *app.Call, t thread.Thread, landed map[thread.ThreadID]string) (out []thread.ThreadID) {
+	repo, err := code.RepoOf(c, t)
+	if err != nil {
+		return nil
+	}
+	for _, id := range slices.Sorted(maps.Keys(landed)) {
+		has, err := repo.Contains(c.Context(), git.Commit(t.OwnedCode().Start), git.Commit(landed[id]))
+		if err == nil && !has {
+			out = append(out, id)
+		}
+	}
+	return out
+}
