@@ -457,6 +457,15 @@ var table = [...]Entry{
 		Hint:        "Push it from there before you push the branch, or remove the worktree",
 	},
 	{
+		Code: OthersLand, Name: "OthersLand", Kind: "others_land",
+		Title:    "Commits of others land, too",
+		Template: "A merge into {branch} brings {count} commits of {from}, too, with which '{threadId}' began",
+		One:      "A merge into {branch} brings 1 commit of {from}, too, with which '{threadId}' began", Counted: "count",
+		Context:     []string{"threadId", "branch", "from", "count"},
+		Explanation: "The code began at another branch, whose commits the branch lacks. A merge commit has all that is behind it.",
+		Hint:        "leslie land --squash or --rebase brings only the thread's own commits",
+	},
+	{
 		Code: RequestReplayed, Name: "RequestReplayed", Kind: "request_replayed",
 		Title:       "Request replayed",
 		Template:    "This request was answered before; nothing was changed",

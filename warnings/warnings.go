@@ -72,6 +72,7 @@ const (
 	CheckFailsAtBegin   Code = "W811"
 	UpstreamMerged      Code = "W812"
 	SubmoduleUnpushed   Code = "W813"
+	OthersLand          Code = "W814"
 	RequestReplayed     Code = "W901"
 )
 

@@ -124,7 +124,7 @@ func (r *Repo) checkedOut(ctx context.Context, l Landing) (*Worktree, error) {
 		for _, kind := range []string{"rebase-merge", "rebase-apply"} {
 			name, _ := os.ReadFile(filepath.Join(admin, kind, "head-name"))
 			if strings.TrimSpace(string(name)) == "refs/heads/"+l.Branch {
-				return nil, l.blocked(admin, "a rebase of the branch is in progress")
+				return nil, l.blocked(admin, "a rebase of the branch is in progress").WithHint("Finish it there with git rebase --continue, or give it up with git rebase --abort")
 			}
 		}
 	}

@@ -328,6 +328,8 @@ type Restoring struct {
 	Branch string
 	Tip    Commit // of the branch when the worktree was removed
 	Rescue Commit // "" if there was nothing more
+	// Whole: the branch is to have the tip. One of that name that lacks it is somebody else's.
+	Whole bool
 }
 
 // The texts of git's lock of a worktree that is being brought back, and once it is whole.
@@ -407,7 +409,7 @@ func (r *Repo) restore(ctx context.Context, x Restoring, dir string) (Worktree, 
 	if branch == "" {
 		args = append(args, "--detach", "--", dir, string(head))
 	} else {
-		make, err := r.branchFor(ctx, branch, head, kept != nil)
+		make, err := r.branchFor(ctx, branch, head, kept != nil, x.Whole)
 		if err != nil {
 			return Worktree{}, err
 		}
@@ -430,7 +432,7 @@ func (r *Repo) restore(ctx context.Context, x Restoring, dir string) (Worktree, 
 }
 
 // branchFor checks that a worktree can have a branch, and whether it has to be made.
-func (r *Repo) branchFor(ctx context.Context, branch string, head Commit, exactly bool) (make bool, err error) {
+func (r *Repo) branchFor(ctx context.Context, branch string, head Commit, exactly, whole bool) (make bool, err error) {
 	all, err := r.Worktrees(ctx)
 	if err != nil {
 		return false, err
@@ -444,7 +446,34 @@ func (r *Repo) branchFor(ctx context.Context, branch string, head Commit, exactl
 	if err == nil && exactly && tip != "" && tip != head {
 		return false, taken(branch, "it has moved since the worktree was removed, and what was kept fits only its commit "+string(head))
 	}
+	if err == nil && whole && tip != "" {
+		has, err := r.Contains(ctx, tip, head)
+		if err == nil && !has {
+			err = taken(branch, "there is another branch of that name by now, without the commit "+string(head)[:12])
+		}
+		return false, err
+	}
 	return tip == "", err
+}
+
+// CanRestore returns why Restore would refuse: T803.
+func (r *Repo) CanRestore(ctx context.Context, x Restoring) error {
+	if there(x.Dir) {
+		return folderTaken(x.Dir, "it exists")
+	}
+	branch, head := x.Branch, x.Tip
+	if x.Rescue != "" {
+		kept, err := r.readRescue(ctx, x.Rescue)
+		if err != nil || kept == nil {
+			return err
+		}
+		branch, head = kept.branch, kept.head
+	}
+	if branch == "" {
+		return nil
+	}
+	_, err := r.branchFor(ctx, branch, head, x.Rescue != "", x.Whole)
+	return err
 }
 
 // lock writes the text of git's lock of the worktree.

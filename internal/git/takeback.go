@@ -68,6 +68,38 @@ func (r *Repo) TakenBack(ctx context.Context, l Landing, tip Commit) (bool, erro
 	return r.SameTree(ctx, m.Tree, string(tip))
 }
 
+// CheckBack returns what would prevent TakeBack from taking a landing back so: T805, T806, T808.
+func (r *Repo) CheckBack(ctx context.Context, l Landing, how string, tip Commit) error {
+	back, tree := Landing{Branch: l.Branch, Old: tip}, string(l.Old)
+	switch how {
+	case Gone, Already:
+		return nil
+	case Reverted:
+		m, err := r.MergeTree(ctx, nil, l.New, tip, cmp.Or(l.Onto, l.Old))
+		if err != nil {
+			return err
+		}
+		if len(m.Unmerged) > 0 {
+			return l.laterCommits(r, m)
+		}
+		tree = m.Tree
+	}
+	at, err := r.checkedOut(ctx, back)
+	if err != nil || at == nil {
+		return err
+	}
+	return at.CanLand(ctx, back, tree)
+}
+
+// laterCommits is T806 for paths that later commits changed.
+func (l Landing) laterCommits(r *Repo, m Merge) error {
+	var paths []string
+	for _, u := range m.Unmerged {
+		paths = append(paths, u.Path)
+	}
+	return l.blocked(r.Admin, LaterCommits, paths...)
+}
+
 // TakeBack takes a landing back, as Back says, and returns how. Local work stays as it
 // is. It waits for another landing. Errors: ErrMoved if somebody moves the branch all the
 // time; T806 if local work, or a later commit, is where it would change something; T805,
@@ -102,11 +134,7 @@ func (r *Repo) takeBack(ctx context.Context, l Landing, message, actor string, l
 		return how, err
 	}
 	if len(m.Unmerged) > 0 {
-		var paths []string
-		for _, u := range m.Unmerged {
-			paths = append(paths, u.Path)
-		}
-		return how, l.blocked(r.Admin, LaterCommits, paths...)
+		return how, l.laterCommits(r, m)
 	}
 	commit, err := r.CommitTree(ctx, m.Tree, []Commit{tip}, message, actor)
 	if err != nil {

@@ -434,7 +434,15 @@ func LandedAmount(c *app.Call, id thread.ThreadID) *app.CodeAmount {
 	if err != nil || !landed || l.From == "" {
 		return nil
 	}
-	commits, _, err := repo.Count(c.Context(), git.Commit(l.Tip), git.Commit(l.From))
+	base := git.Commit(l.From)
+	if l.Onto != "" && "refs/heads/"+l.Onto != t.OwnedCode().Target && l.How != thread.LandedMerge { // without those with which it began
+		if target, err := repo.Resolve(c.Context(), t.OwnedCode().Target); err == nil && target != "" {
+			if base, err = repo.MergeBase(c.Context(), target, git.Commit(l.Tip)); err != nil {
+				return nil
+			}
+		}
+	}
+	commits, _, err := repo.Count(c.Context(), git.Commit(l.Tip), base)
 	if err != nil {
 		commits = 0
 	}

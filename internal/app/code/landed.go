@@ -1,6 +1,7 @@
 package code
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 
@@ -59,7 +60,15 @@ func landingThere(ctx context.Context, repo *git.Repo, t thread.Thread, l thread
 			if err != nil {
 				return false, err
 			}
-			return repo.Contains(ctx, tip, at)
+			if has, err := repo.Contains(ctx, tip, at); err != nil || has {
+				return has, err
+			}
+			if own, err := repo.Resolve(ctx, l.Tip); err == nil && own != "" { // somebody has amended the merge
+				if has, err := repo.Contains(ctx, tip, own); err != nil || has {
+					return has, err
+				}
+			}
+			return repo.Brought(ctx, at, tip) // or the commit
 		}
 	}
 	with, err := repo.BranchWith(ctx, at, t.Branch)
@@ -97,7 +106,14 @@ func landingGone(ctx context.Context, repo *git.Repo, t thread.Thread, l thread.
 func CheckLanded(c *app.Call, t thread.Thread, branch string) error {
 	code := t.OwnedCode()
 	l, landed := code.LastLanded()
-	if code.State != thread.CodeRemoved || !landed || l.Onto != branch {
+	if code.State != thread.CodeRemoved || code.Removed == nil || !landed && !code.Removed.Landed {
+		return nil
+	}
+	if on := cmp.Or(l.Onto, app.BranchOf(code.Target)); on != branch && l.Into == "" {
+		return thread.NoCode(t.ID, "its worktree was removed when it had landed on '"+on+"'").
+			WithHint("leslie code restore " + string(t.ID) + " brings its branch and worktree back; then leslie land " + string(t.ID) + " --onto " + branch + " --squash or --rebase brings its own commits there").WithNext("leslie code " + string(t.ID))
+	}
+	if l.Onto != branch {
 		return nil
 	}
 	repo, err := RepoOf(c, t)

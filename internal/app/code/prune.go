@@ -129,6 +129,7 @@ func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo, all bool) error {
 	if err != nil {
 		return err
 	}
+	var forgotten []thread.ThreadID
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
 		at := refs[ref]
 		t, err := OwnCode(c, git.RescueOf(ref), thread.CodeRemoved)
@@ -161,6 +162,9 @@ func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo, all bool) error {
 				return err
 			}
 			d.Changed = true
+			if named {
+				forgotten = append(forgotten, t.ID)
+			}
 		}
 		why := with + " has all of it"
 		switch {
@@ -171,14 +175,25 @@ func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo, all bool) error {
 		}
 		d.Refs = append(d.Refs, PrunedRef{t.ID, ref, at, with, why})
 	}
-	return nil
+	if len(forgotten) == 0 {
+		return nil
+	}
+	call := c.Beside("code prune")
+	_, err = app.Write(call, func(s *thread.State, _ thread.Stamp) (*PruneResult, thread.ThreadID, error) {
+		for _, id := range forgotten {
+			s.KeepRemoved(id, "")
+		}
+		return &PruneResult{}, "", nil
+	})
+	c.Include(call)
+	return err
 }
 
 // prune removes one worktree. What refuses that is the reason why it stays; the end of
 // the call is an error.
 func prune(c *app.Call, t thread.Thread) (reason string, err error) {
 	remove := c.Beside("code remove")
-	_, err = Remove(remove, RemoveRequest{Thread: string(t.ID), checked: true})
+	_, err = Remove(remove, RemoveRequest{Thread: string(t.ID), checked: true, DropBranch: Missing(WorktreeDir(c, t))})
 	c.Warn(remove.Warnings()...)
 	if e := codes.Of(err); e != nil && e.Code() != codes.Interrupted {
 		return e.Error(), nil
@@ -210,7 +225,7 @@ func RemoveLanded(c *app.Call, id thread.ThreadID) (removed *RemoveResult, why s
 	if rel, err := filepath.Rel(dir, c.Caller().Dir); err == nil && filepath.IsLocal(rel) {
 		return nil, "you stand in its worktree (cd " + external.Word(repo.Top) + ", then leslie code remove " + string(id) + ")", nil
 	}
-	removed, err = Remove(c, RemoveRequest{Thread: string(id), checked: checked})
+	removed, err = Remove(c, RemoveRequest{Thread: string(id), checked: checked, DropBranch: Missing(dir)})
 	if e := codes.Of(err); e != nil && e.Code() != codes.Interrupted {
 		return nil, e.Error(), nil
 	}
@@ -250,8 +265,10 @@ func whyLeft(c *app.Call, repo *git.Repo, t thread.Thread) (string, error) {
 		return "leslie did not make it", nil
 	case code.Repo != repo.Admin:
 		return "it is in the repository " + code.Repo, nil
-	case Missing(WorktreeDir(c, t)) || Missing(code.Admin):
-		return "its folder is not there", nil
+	}
+	gone := Missing(WorktreeDir(c, t)) || Missing(code.Admin)
+	if moved := MovedCode(c, repo, t); gone && moved != "" {
+		return moved, nil
 	}
 	tip, err := repo.Branch(c.Context(), t.Branch)
 	if err != nil {
@@ -271,6 +288,9 @@ func whyLeft(c *app.Call, repo *git.Repo, t thread.Thread) (string, error) {
 		if has, err := hasLanded(c.Context(), repo, t, u.Commit); err != nil || !has {
 			return u.Name + " is ahead of its branch, and that has not landed", err
 		}
+	}
+	if gone { // only its branch is left
+		return "", nil
 	}
 	found, err := repo.Worktree(WorktreeDir(c, t), code.Admin).CheckRemovable(c.Context())
 	switch e := codes.Of(err); {

@@ -202,7 +202,8 @@ func (m *codeRemoval) dropLost(tip git.Commit) (*RemoveResult, error) {
 		return nil, thread.Busy(err, m.t.ID)
 	}
 	how := &thread.CodeRemoval{At: m.c.Now(), Tip: string(tip)}
-	if m.t.OwnedCode().Made.Branch {
+	landed, err := m.hasLanded(ctx, tip)
+	if how.Landed = err == nil && landed; !how.Landed && m.t.OwnedCode().Made.Branch {
 		var err error
 		if m.removal.Ref, err = m.repo.FreeRescue(ctx, string(m.t.ID)); err != nil {
 			return nil, err
@@ -215,7 +216,7 @@ func (m *codeRemoval) dropLost(tip git.Commit) (*RemoveResult, error) {
 	if err := m.removal.Detach(); err != nil {
 		return nil, err
 	}
-	if how.Ref != "" {
+	if m.t.OwnedCode().Made.Branch {
 		gone, err := m.repo.Drop(ctx, m.t.Branch, tip)
 		if err != nil {
 			return nil, err

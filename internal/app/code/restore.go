@@ -5,8 +5,10 @@ import (
 	"context"
 	"os"
 
+	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/merging"
+	"leslie/internal/external"
 	"leslie/internal/git"
 	"leslie/thread"
 )
@@ -106,9 +108,9 @@ func (m *codeRestore) bring() (err error) {
 		return err
 	}
 	if code.State == thread.CodeRemoved {
-		x := git.Restoring{Dir: dir, Branch: m.t.Branch, Tip: git.Commit(code.Removed.Tip), Rescue: git.Commit(code.Removed.Rescue)}
+		x := restoringOf(m.t, dir)
 		if m.worktree, err = m.repo.Restore(ctx, x); err != nil {
-			return err
+			return giveWay(err)
 		}
 		return m.branch(x.Tip)
 	}
@@ -142,6 +144,24 @@ func (m *codeRestore) bring() (err error) {
 	return err
 }
 
+// restoringOf is what is made of the record of a removed worktree.
+func restoringOf(t thread.Thread, dir string) git.Restoring {
+	how := t.OwnedCode().Removed
+	return git.Restoring{Dir: dir, Branch: t.Branch, Tip: git.Commit(how.Tip), Rescue: git.Commit(how.Rescue), Whole: how.Ref != "" || how.Landed}
+}
+
+// giveWay adds to T803 what lets a worktree come back.
+func giveWay(err error) error {
+	e := codes.Of(err)
+	if !codes.Has(err, codes.BranchTaken) {
+		return err
+	}
+	if branch := e.Facts().Text("branch"); branch != "" {
+		return e.WithHint("Give that branch another name (git branch -m " + external.Word(branch) + " NAME), then repeat the call: nothing was changed").WithNext("leslie code")
+	}
+	return e.WithHint("Move that folder away, then repeat the call: nothing was changed").WithNext("leslie code")
+}
+
 // kept returns T802 if git no longer has what a removed worktree had.
 func kept(ctx context.Context, repo *git.Repo, t thread.Thread) error {
 	how := t.OwnedCode().Removed
@@ -163,8 +183,8 @@ func kept(ctx context.Context, repo *git.Repo, t thread.Thread) error {
 	return nil
 }
 
-// CheckKept returns T802 if git no longer has what the removed worktree of a thread had. Errors:
-// T101, T105, T801, too.
+// CheckKept returns why the removed worktree of a thread cannot be brought back: T802 if git no longer has what it had, T803 if
+// its folder or its branch is taken. Errors: T101, T105, T801, too.
 func CheckKept(c *app.Call, id thread.ThreadID) error {
 	t, err := OwnCode(c, string(id))
 	if err != nil {
@@ -174,7 +194,10 @@ func CheckKept(c *app.Call, id thread.ThreadID) error {
 	if err != nil {
 		return err
 	}
-	return kept(c.Context(), repo, t)
+	if err := kept(c.Context(), repo, t); err != nil || t.OwnedCode().State != thread.CodeRemoved || t.OwnedCode().Removed == nil || t.OwnedCode().Removed.Tip == "" {
+		return err
+	}
+	return giveWay(repo.CanRestore(c.Context(), restoringOf(t, WorktreeDir(c, t))))
 }
 
 // branch makes the thread's branch again if the removal deleted it and the worktree has
@@ -212,7 +235,12 @@ func (m *codeRestore) record() (*RestoreResult, error) {
 	}
 	_ = m.worktree.Unlock() // doctor finds what stays
 	if removed != nil && removed.Ref != "" {
-		if at, err := m.repo.Resolve(c.Context(), removed.Ref); err == nil && at != "" {
+		at, err := m.repo.Resolve(c.Context(), removed.Ref)
+		with := ""
+		if err == nil && at != "" {
+			with, err = m.repo.BranchWith(c.Context(), at)
+		}
+		if err == nil && at != "" && (with != "" || removed.Rescue != "") { // what was not committed is in the worktree again
 			_ = m.repo.UpdateRef(c.Context(), removed.Ref, "", at, "leslie: restored")
 		}
 	}

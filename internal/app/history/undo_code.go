@@ -56,6 +56,7 @@ func (u *Undoing) restoreSources(repo *git.Repo) {
 		}, string(id))
 		if ok = ok && err == nil && u.c.Request().Expect == nil; ok {
 			call := u.c.Beside("undo")
+			call.SetContinues(removal.ID) // a redo passes over it
 			_, err = code.Restore(call, code.RestoreRequest{Thread: string(id), Undoes: &removal})
 			u.c.Include(call)
 		}
@@ -65,7 +66,12 @@ func (u *Undoing) restoreSources(repo *git.Repo) {
 		}
 		d.Restored = append(d.Restored, id)
 		u.kept = slices.DeleteFunc(u.kept, func(k keptRef) bool {
-			return k.id == id && repo.DropRef(u.c.Context(), k.ref) == nil // its branch has it again
+			at, err := repo.Resolve(u.c.Context(), k.ref)
+			with := ""
+			if err == nil && k.id == id && at != "" {
+				with, err = repo.BranchWith(u.c.Context(), at)
+			}
+			return err == nil && with != "" && repo.DropRef(u.c.Context(), k.ref) == nil // its branch has it again
 		})
 	}
 }
@@ -82,6 +88,7 @@ func (u *Undoing) reopen() {
 		}, string(u.op.ID))
 		if ok = ok && err == nil && u.c.Request().Expect == nil; ok {
 			call := u.c.Beside("undo")
+			call.SetContinues(done.ID)
 			_, err = NewUndoing(call, done, u.dryRun).Run()
 			u.c.Include(call)
 		}
@@ -203,12 +210,15 @@ func (u *Undoing) takeBackCode() error {
 	if landing.Own, err = u.branchesOf(*l); err != nil {
 		return err
 	}
-	how, _, err := repo.Back(u.c.Context(), landing)
+	how, tip, err := repo.Back(u.c.Context(), landing)
+	if err == nil && u.dryRun {
+		err = repo.CheckBack(u.c.Context(), landing, how, tip)
+	}
 	if err == nil && how == git.Reset && !u.dryRun {
 		err = u.keepSources(repo, *l)
 	}
 	if err == nil && !u.dryRun {
-		how, err = repo.TakeBack(u.c.Context(), landing, "Revert the merge "+l.New+"\n\nUndone with leslie.", u.c.Caller().Actor)
+		how, err = repo.TakeBack(u.c.Context(), landing, u.revertMessage(*m), u.c.Caller().Actor)
 	}
 	if e := codes.Of(err); codes.Has(err, codes.LandingBlocked) {
 		paths, _ := e.Facts().Get("paths")
@@ -228,7 +238,7 @@ func (u *Undoing) takeBackCode() error {
 	if err == nil {
 		u.reopen()
 	}
-	if how != CodeReset {
+	if again, redoErr := repo.CanLandAgain(u.c.Context(), landing); how != CodeReset && (how != CodeGone || again || redoErr != nil) {
 		u.result.Code.MergeAgain = landedAgain(*m)
 	}
 	if err == nil && (how == git.Reverted || how == git.Already) && !u.dryRun {
@@ -249,6 +259,25 @@ func (u *Undoing) branchesOf(l thread.CodeLanding) (branches []string, err error
 		return nil
 	})
 	return branches, err
+}
+
+// revertMessage is that of the commit that takes a landing back.
+func (u *Undoing) revertMessage(m thread.Merge) string {
+	l, title := m.Code.Landing, ""
+	_, _ = u.c.View(func(s *thread.State) error {
+		if title = ""; len(l.Sources) == 1 {
+			t, _ := s.Threads.Peek(string(l.Sources[0].ThreadID))
+			title = t.Title
+		}
+		return nil
+	})
+	switch {
+	case title == "" || m.Onto == "":
+		return "Revert the merge " + l.New + "\n\nUndone with leslie."
+	case m.Code.How() == thread.LandedRebase:
+		return "Revert \"" + title + "\"\n\nThis reverts the commits behind " + l.Base() + " up to " + l.New + ".\n\nUndone with leslie."
+	}
+	return "Revert \"" + title + "\"\n\nThis reverts commit " + l.New + ".\n\nUndone with leslie."
 }
 
 // blockedHint says how a landing is taken back that files or later commits are in the way of.

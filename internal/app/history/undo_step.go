@@ -47,7 +47,7 @@ func (w *walk) take(op thread.Operation) {
 	case undone:
 	case op.Undoes != "":
 		w.UndoneBy[op.Undoes] = op.ID
-		if own && op.Redoes == "" && w.redo == nil && w.last == nil {
+		if own && op.Redoes == "" && op.Continues != op.Undoes && w.redo == nil && w.last == nil {
 			w.redo = &op
 		}
 	case own && !op.Steps() && w.undo == nil && !w.ended(op) && !w.isBack(op):

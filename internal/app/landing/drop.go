@@ -6,6 +6,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/code"
+	"leslie/internal/app/merges"
 	"leslie/internal/app/runs"
 	"leslie/internal/app/threads"
 	"leslie/internal/fact"
@@ -164,7 +165,21 @@ func drop(c *app.Call, t thread.Thread, item *DroppedItem) error {
 			return err
 		}
 	}
+	var pending thread.Merge
+	waits := false
+	if _, err := c.View(func(s *thread.State) error {
+		pending, waits = s.PendingLanding(t.ID)
+		return nil
+	}); err != nil {
+		return err
+	}
 	var steps []func(*app.Call) error
+	if waits {
+		steps = append(steps, func(call *app.Call) error {
+			_, err := merges.MergeAbort(call, merges.MergeAbortRequest{Merge: string(pending.ID)})
+			return err
+		})
+	}
 	if !t.Status.Terminated() {
 		steps = append(steps, lifecycle(thread.Cancel))
 	}
@@ -209,8 +224,21 @@ func (item *DroppedItem) removeCode(c *app.Call, t thread.Thread) (err error) {
 	case removed.State == nil:
 		item.Kept = "leslie did not make its worktree and its branch"
 		return nil
-	case removed.BranchKept:
-		item.Kept = "the branch " + removed.Branch + ", which leslie did not make or somebody else has checked out"
+	case !removed.BranchKept:
+	case !t.OwnedCode().Made.Branch:
+		item.Kept = "the branch " + removed.Branch + ", which leslie did not make"
+	default: // its worktree had something else checked out
+		call := c.Beside(app.DropCommand)
+		call.SetContinues(c.Operation().Operation)
+		ref, err := code.DropBranch(call, t.ID)
+		c.Include(call)
+		if err != nil {
+			return err
+		}
+		if item.Ref = ref; ref == "" {
+			item.Kept = "the branch " + removed.Branch + ", which somebody else has checked out"
+		}
+		return nil
 	}
 	item.Ref = removed.Ref
 	return nil

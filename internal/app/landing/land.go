@@ -310,9 +310,33 @@ func merge(c *app.Call, at landsAt, in Request) (*merges.MergeResult, error) {
 	if at.owner != "" {
 		return merges.Merge(c, m)
 	}
+	if err := waive(c, at.thread.ID); err != nil {
+		return nil, err
+	}
 	// A person who lands has decided it; an agent needs the capability, or asks for approval.
 	m.RequireApproval = !c.ByPerson()
 	return merges.LandOnto(c, m, at.branch, in.Message)
+}
+
+// waive lets a person land what an agent has asked for: their line is the approval.
+func waive(c *app.Call, id thread.ThreadID) error {
+	if !c.ByPerson() {
+		return nil
+	}
+	var pending thread.Merge
+	waits := false
+	if _, err := c.View(func(s *thread.State) error {
+		pending, waits = s.PendingLanding(id)
+		return nil
+	}); err != nil || !waits || !pending.RequireApproval {
+		return err
+	}
+	call := c.Beside("land")
+	_, err := app.Write(call, func(s *thread.State, _ thread.Stamp) (*Result, thread.ThreadID, error) {
+		return &Result{}, id, s.WaiveApproval(pending.ID)
+	})
+	c.Include(call)
+	return err
 }
 
 // follow completes a thread whose code has landed, and removes its worktree and the branch that

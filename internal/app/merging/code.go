@@ -159,6 +159,9 @@ func gatherCode(p *Planning, found parties) (*codeInputs, error) {
 	if err := in.moveForward(p); err != nil {
 		return nil, err
 	}
+	if err := in.elsewhereFrom(p); err != nil {
+		return nil, err
+	}
 	if in.how == thread.LandedRebase && len(in.sources) > 0 {
 		if err := in.pick(); err != nil {
 			return nil, err
@@ -353,6 +356,53 @@ func (in *codeInputs) moveForward(p *Planning) error {
 	return nil
 }
 
+// elsewhereFrom finds, where code lands on another branch than the one from which it began, the commit of that with which its
+// own commits begin: a squash and a rebase leave out what is below, and a merge cannot, which it says.
+func (in *codeInputs) elsewhereFrom(p *Planning) error {
+	for _, s := range in.sources {
+		from := strings.TrimPrefix(s.OwnedCode().Target, "refs/heads/")
+		if p.record.Onto == "" || from == "" || from == in.branch || in.began[s.ID] != "" {
+			continue
+		}
+		tip, err := in.repo.Branch(in.ctx, from)
+		if err != nil || tip == "" {
+			return err
+		}
+		base, err := in.ownBase(s, from, tip)
+		if err != nil || base == "" {
+			return err
+		}
+		if has, err := in.repo.Contains(in.ctx, in.tip, base); err != nil || has {
+			return err
+		}
+		in.began[s.ID] = base
+		if in.how != thread.LandedMerge || p.looking {
+			continue
+		}
+		others, _, err := in.repo.Count(in.ctx, base, in.tip)
+		if err != nil {
+			return err
+		}
+		p.call.Warn(warnings.OthersLand.New(fact.Of("threadId", s.ID), fact.Of("branch", in.branch), fact.Of("from", from), fact.Of("count", others)))
+	}
+	return nil
+}
+
+// ownBase is the commit of the branch from which a source's code began, at tip, behind which its own commits are; "" if
+// it is not known.
+func (in *codeInputs) ownBase(s codeSource, from string, tip git.Commit) (git.Commit, error) {
+	base, err := in.repo.MergeBase(in.ctx, tip, s.tip)
+	if err != nil || base != s.tip {
+		return base, err
+	}
+	for _, l := range s.OwnedCode().Landed { // it is there already
+		if l.Tip == string(s.tip) && l.Onto == from && l.From != "" {
+			return in.repo.MergeBase(in.ctx, git.Commit(l.From), s.tip)
+		}
+	}
+	return git.Commit(s.OwnedCode().Start), nil
+}
+
 // pick finds the commits of the only source that land one by one: its own that are no merges.
 // Without one there is nothing to merge.
 func (in *codeInputs) pick() error {
@@ -360,6 +410,9 @@ func (in *codeInputs) pick() error {
 	since, err := CodeBase(in.ctx, in.repo, source.OwnedCode(), in.branch, in.tip, source.tip)
 	if err != nil {
 		return err
+	}
+	if since == "" {
+		since = in.began[source.ID]
 	}
 	commits, err := in.repo.Line(in.ctx, cmp.Or(since, in.tip), source.tip)
 	for _, c := range commits {

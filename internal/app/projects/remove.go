@@ -33,9 +33,15 @@ type RemoveResult struct {
 	// Files are the files outside of the store that lose leslie's lines, or go because nothing else is in them.
 	Files []string `json:"files"`
 	// Refs is how many refs of leslie the repository has; Only are those whose commits no branch has.
-	Refs int      `json:"refs"`
-	Only []string `json:"only"`
+	Refs int       `json:"refs"`
+	Only []OnlyRef `json:"only"`
 	app.Change
+}
+
+// OnlyRef is a ref with commits that no branch has.
+type OnlyRef struct {
+	Ref    string     `json:"ref"`
+	Commit git.Commit `json:"commit"`
 }
 
 // Remove takes leslie out of a project: its block in AgentsFile, the refs that it made, and the folder with
@@ -48,7 +54,7 @@ func Remove(c *app.Call, in RemoveRequest) (*RemoveResult, error) {
 			WithHint("A person decides that, in a terminal of their own: leslie init --remove").WithNext("leslie status")
 	}
 	c.ReadOnly()
-	d := &RemoveResult{Root: c.Project().Root(), Files: []string{}, Only: []string{}}
+	d := &RemoveResult{Root: c.Project().Root(), Files: []string{}, Only: []OnlyRef{}}
 	if err := d.look(c); err != nil {
 		return nil, err
 	}
@@ -61,7 +67,7 @@ func Remove(c *app.Call, in RemoveRequest) (*RemoveResult, error) {
 		refs, err = repo.OwnRefs(c.Context())
 		for _, ref := range app.SortedKeys(refs) {
 			if with, err := repo.BranchWith(c.Context(), refs[ref]); err == nil && with == "" {
-				d.Only = append(d.Only, ref)
+				d.Only = append(d.Only, OnlyRef{ref, refs[ref]})
 			}
 		}
 	}

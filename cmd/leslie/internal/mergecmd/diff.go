@@ -78,7 +78,7 @@ func (d diffText) codeText(p *page.Page) {
 		p.Line("the code on %s has no changes", d.Code.Branch)
 	}
 	if d.Code.Kept != "" {
-		p.Line("\n%s keeps its commits and what was not committed (leslie code restore %s, or leslie undo of what removed it)", d.Code.Kept, d.To.ThreadID)
+		p.Line("\n%s keeps them (leslie history %s names the operation that removed it: leslie undo OP)", d.Code.Kept, d.To.ThreadID)
 	}
 }
 

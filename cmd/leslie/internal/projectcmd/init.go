@@ -6,8 +6,10 @@ import (
 	"leslie/cmd/leslie/internal/guide"
 	"leslie/cmd/leslie/internal/mergecmd"
 	"leslie/cmd/leslie/internal/page"
+	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/projects"
+	"leslie/internal/fact"
 	"leslie/internal/screen"
 )
 
@@ -34,7 +36,7 @@ func (d initText) Text(p *page.Page) {
 		p.Line("%s imports %s", name, projects.AgentsFile)
 	}
 	if d.Created && d.Top != "" {
-		p.Line("it is for this folder and what is below; the top of the repository is %s", d.Top)
+		p.Line("it is for this folder and what is below; the top of the repository is %s (leslie init --remove, then leslie init there, for all of it)", d.Top)
 	}
 	switch {
 	case d.Created && d.NoCode != "":
@@ -52,16 +54,20 @@ func (d initText) Text(p *page.Page) {
 // removedText is what of leslie went from a project, or would go.
 type removedText struct{ *projects.RemoveResult }
 
+func (removedText) IsPartialResult() {}
+
 func (d removedText) Text(p *page.Page) {
 	if d.Removed {
 		p.Line("removed leslie from %s: %s", d.Root, d.what())
+		for _, ref := range d.Only {
+			p.Line("  no branch has %s: git branch NAME %s keeps it", ref.Ref, string(ref.Commit)[:12])
+		}
 		if len(d.Files) > 0 {
 			p.Line("commit the change of %s", app.Joined(d.Files))
 		}
 		return
 	}
 	removedLines(d.RemoveResult, p.Line)
-	p.Line("next: leslie init --remove --yes")
 }
 
 func (d removedText) what() string {
@@ -79,7 +85,7 @@ func (d removedText) what() string {
 func removedLines(d *projects.RemoveResult, line func(format string, args ...any)) {
 	line("would remove %s", removedText{d}.what())
 	for _, ref := range d.Only {
-		line("  no branch has the commits of %s", ref)
+		line("  no branch has %s: git branch NAME %s keeps it", ref.Ref, string(ref.Commit)[:12])
 	}
 	line("leslie export keeps the records and artifacts; leslie setup --remove takes out what setup added")
 }
@@ -95,8 +101,12 @@ func runRemove(c *cli.Call) (cli.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.Yes || !c.CanPrompt() {
+	if in.Yes {
 		return removedText{d}, nil
+	}
+	if !c.CanPrompt() {
+		return removedText{d}, codes.InvalidArgument.New(fact.Of("reason", "to take leslie out without a terminal, say --yes")).
+			WithHint("Look at what would go, then: leslie init --remove --yes").WithNext("leslie code")
 	}
 	p := c.Prompt()
 	removedLines(d, p.Say)
