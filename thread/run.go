@@ -430,7 +430,7 @@ func (r *Run) agents() []AgentTotals {
 	own := AgentTotals{Agent: r.Agent, Runs: 1, Turns: r.Turns, Used: r.Used.Plus(Use{})}
 	for _, a := range r.Replaced {
 		own.Turns -= a.Turns
-		own.Used = own.Used.minus(a.Used)
+		own.Used = own.Used.Minus(a.Used)
 		if a.Agent == r.Agent {
 			own.Runs = 0 // counted already
 		}
@@ -518,8 +518,8 @@ func (u Use) Plus(o Use) Use {
 	return out
 }
 
-// minus leaves out what was used before; it was part of u.
-func (u Use) minus(o Use) Use {
+// Minus leaves out what was used before; it was part of u.
+func (u Use) Minus(o Use) Use {
 	out := Use{
 		Input: restOf(u.Input, o.Input), Output: restOf(u.Output, o.Output), CachedRead: restOf(u.CachedRead, o.CachedRead),
 		CachedWrite: restOf(u.CachedWrite, o.CachedWrite), Thought: restOf(u.Thought, o.Thought),

@@ -295,6 +295,7 @@ func (h *runHandler) noteUsage(u acp.UsageUpdate) {
 	if reached := h.s.limits.reached(0, h.soFar()); reached != "" {
 		h.spendLocked(reached)
 	}
+	h.s.in.budget.note(h.about.RunID, h.soFar())
 }
 
 // mostLimitWords is how much of what an agent says in a turn is looked through for a limit.

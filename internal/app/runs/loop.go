@@ -105,6 +105,7 @@ func RunLoop(c *app.Call, in RunLoopRequest) (*RunLoopResult, error) {
 	if err := l.prepare(); err != nil {
 		return nil, err
 	}
+	l.in.Run.budget = newBudget(&l.in.Run, c.Now())
 	_, release, err := c.Store().HoldLoop(c.Context())
 	if errors.Is(err, fs.ErrExist) {
 		return nil, loopsAlready(c)
@@ -177,7 +178,16 @@ func (l *runLoop) loop() error {
 		l.mu.Lock()
 		l.wake = wake
 		l.mu.Unlock()
-		next, at, err := l.look()
+		var next []runnable
+		var at time.Time
+		var err error
+		over, reached := l.in.Run.budget.look(l.c.Now()), l.in.Run.budget.spent()
+		if reached == "" {
+			next, at, err = l.look()
+		} else if l.nothingGoes() {
+			err = codes.RunBudget.New(fact.Of("threadId", "run --next"), fact.Of("reason", reached+" by all runs together")).
+				WithHint("See what each has done; leslie run --next goes on with all of them").WithNext("leslie status")
+		}
 		if err != nil || l.c.Context().Err() != nil {
 			wake()
 			runs.Wait()
@@ -194,9 +204,19 @@ func (l *runLoop) loop() error {
 			return l.outcome()
 		}
 		l.sayIdle(at)
+		if reached == "" && !over.IsZero() {
+			at = app.Earlier(at, over)
+		}
 		_ = w.Next(asleep, app.SleepUntil(l.c.Project().Environment().Now(), l.c.Project().Environment().Now(), at))
 		wake()
 	}
+}
+
+// nothingGoes reports whether no run goes on.
+func (l *runLoop) nothingGoes() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.going) == 0
 }
 
 // runnable is a thread whose agent is to be started.

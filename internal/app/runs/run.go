@@ -67,7 +67,8 @@ type RunRequest struct {
 	Event func(RunEvent)
 
 	times     runTimes
-	scheduled bool // leslie run --next starts it
+	scheduled bool    // leslie run --next starts it
+	budget    *budget // of that; nil for a run alone
 }
 
 // RunEvent is something that happened in a run.

@@ -103,12 +103,14 @@ type supervisor struct {
 func (s *supervisor) supervise() error {
 	s.in.times, s.began = s.in.times.filled(), s.c.Now()
 	s.handler, s.exhausted = newRunHandler(s), map[string]time.Time{}
+	s.in.budget.begin(s.run.ID, s.run.Used, s.handler.spend)
+	defer func() { s.in.budget.end(s.run.ID) }()
 	s.told, s.refused = map[thread.InjectionID]bool{}, map[string]bool{}
 	again := s.run.Turns > 0 || s.run.SessionID != ""
 	if s.run.Attempts > 1 { // its process may have been killed before it could end the agent
 		runner.EndLeftovers(runMarks(s.c, s.run.ID))
 	}
-	if reason := s.limits.reached(0, s.run.Used); reason != "" {
+	if reason := cmp.Or(s.limits.reached(0, s.run.Used), s.in.budget.spent()); reason != "" {
 		return s.end(&runEnd{stop: thread.RunBudget, reason: reason})
 	}
 	if e := s.launch(); e != nil {
@@ -373,6 +375,7 @@ func (s *supervisor) turn(text string, shown []thread.InjectionID) *runEnd {
 		s.handler.heard()
 	}
 	s.handler.ended(end.Usage, &s.run)
+	s.in.budget.note(s.run.ID, s.run.Used)
 	s.noteElsewhere()
 	s.unkept(s.log.Flush())
 	return s.judge(end, err, cause)
@@ -687,7 +690,7 @@ func (s *supervisor) next() (text string, shown []thread.InjectionID, e *runEnd,
 	if err != nil || e != nil {
 		return "", nil, e, err
 	}
-	if reason := s.limits.reached(s.turns, s.run.Used); reason != "" {
+	if reason := cmp.Or(s.limits.reached(s.turns, s.run.Used), s.in.budget.spent()); reason != "" {
 		return "", nil, &runEnd{stop: thread.RunBudget, reason: reason}, nil
 	}
 	if l := s.limits.time; l > 0 && s.c.Now().Sub(s.began) >= l {
