@@ -202,9 +202,11 @@ func (m *codeRemoval) dropLost(tip git.Commit) (*RemoveResult, error) {
 		return nil, thread.Busy(err, m.t.ID)
 	}
 	how := &thread.CodeRemoval{At: m.c.Now(), Tip: string(tip)}
-	landed, err := m.hasLanded(ctx, tip)
-	if how.Landed = err == nil && landed; !how.Landed && m.t.OwnedCode().Made.Branch {
-		var err error
+	var err error
+	if how.Landed, err = m.hasLanded(ctx, tip); err != nil {
+		return nil, err
+	}
+	if !how.Landed && m.t.OwnedCode().Made.Branch {
 		if m.removal.Ref, err = m.repo.FreeRescue(ctx, string(m.t.ID)); err != nil {
 			return nil, err
 		}
@@ -324,8 +326,9 @@ func (m *codeRemoval) finish(kept git.Rescued) (*RemoveResult, error) {
 	branchKept := tip != ""
 	if tip == "" { // somebody, or this removal before its process was killed, has deleted it
 		how.Tip = string(kept.Head)
-	} else if has, err := m.hasLanded(ctx, tip); (err == nil && has || m.drops) && tip == kept.Head {
-		how.Landed = err == nil && has
+	} else if how.Landed, err = m.hasLanded(ctx, tip); err != nil {
+		return nil, m.halfDone(err)
+	} else if how.Landed = how.Landed && tip == kept.Head; how.Landed || m.drops && tip == kept.Head {
 		gone := false
 		if m.t.OwnedCode().Made.Branch {
 			gone, err = m.repo.Drop(ctx, m.t.Branch, tip)
