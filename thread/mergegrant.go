@@ -55,14 +55,12 @@ func (s *State) MayMerge(m Merge, plan BlobID, p Policy, now time.Time) error {
 		WithHint("A person decides: ask one to run leslie approve " + string(g.ID) + ", then run " + m.GoesOn())
 }
 
-// WaiveApproval has a pending merge applied without a person's approval, because a person applies it. Errors: T303.
-func (s *State) WaiveApproval(id MergeID) error {
-	m, err := s.Merge(string(id))
-	if err == nil {
+// WaiveApproval has the pending landing of a thread applied without an approval, because a person applies it.
+func (s *State) WaiveApproval(id ThreadID) {
+	if m, waits := s.PendingLanding(id); waits {
 		m.RequireApproval = false
 		s.Merges.Put(m)
 	}
-	return err
 }
 
 func unapproved(m Merge) *codes.Error {

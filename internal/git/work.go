@@ -370,6 +370,20 @@ func (r *Repo) numbered(ctx context.Context, below string) (map[int]string, erro
 	return all, nil
 }
 
+// DropNeedless deletes a ref whose commit a branch has, and reports whether it is gone.
+func (r *Repo) DropNeedless(ctx context.Context, ref string) (gone bool, err error) {
+	at, err := r.Resolve(ctx, ref)
+	if err != nil || at == "" {
+		return err == nil, err
+	}
+	with, err := r.BranchWith(ctx, at)
+	if err != nil || with == "" {
+		return false, err
+	}
+	err = r.UpdateRef(ctx, ref, "", at, "leslie: no longer needed")
+	return err == nil, err
+}
+
 // DropRef deletes a ref, wherever it is.
 func (r *Repo) DropRef(ctx context.Context, ref string) error {
 	at, err := r.Resolve(ctx, ref)

@@ -197,7 +197,7 @@ func (m *codeRemoval) run() (*RemoveResult, error) {
 // dropLost drops the branch of a worktree whose folder somebody deleted, and has git forget the folder. A ref keeps
 // the commits.
 func (m *codeRemoval) dropLost(tip git.Commit) (*RemoveResult, error) {
-	ctx, kept := m.c.Context(), false
+	ctx, kept := m.c.Context(), true
 	if err := m.removal.CheckUnlocked(); err != nil { // its disk may only be away
 		return nil, thread.Busy(err, m.t.ID)
 	}

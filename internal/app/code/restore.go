@@ -235,13 +235,10 @@ func (m *codeRestore) record() (*RestoreResult, error) {
 	}
 	_ = m.worktree.Unlock() // doctor finds what stays
 	if removed != nil && removed.Ref != "" {
-		at, err := m.repo.Resolve(c.Context(), removed.Ref)
-		with := ""
-		if err == nil && at != "" {
-			with, err = m.repo.BranchWith(c.Context(), at)
-		}
-		if err == nil && at != "" && (with != "" || removed.Rescue != "") { // what was not committed is in the worktree again
-			_ = m.repo.UpdateRef(c.Context(), removed.Ref, "", at, "leslie: restored")
+		if removed.Rescue != "" { // what was not committed is in the worktree again
+			_ = m.repo.DropRef(c.Context(), removed.Ref)
+		} else {
+			_, _ = m.repo.DropNeedless(c.Context(), removed.Ref)
 		}
 	}
 	return d, nil

@@ -66,12 +66,11 @@ func (u *Undoing) restoreSources(repo *git.Repo) {
 		}
 		d.Restored = append(d.Restored, id)
 		u.kept = slices.DeleteFunc(u.kept, func(k keptRef) bool {
-			at, err := repo.Resolve(u.c.Context(), k.ref)
-			with := ""
-			if err == nil && k.id == id && at != "" {
-				with, err = repo.BranchWith(u.c.Context(), at)
+			if k.id != id {
+				return false
 			}
-			return err == nil && with != "" && repo.DropRef(u.c.Context(), k.ref) == nil // its branch has it again
+			gone, err := repo.DropNeedless(u.c.Context(), k.ref) // if its branch has it again
+			return err == nil && gone
 		})
 	}
 }

@@ -247,6 +247,8 @@ type landsAt struct {
 	owner  thread.ThreadID // has the branch; "" for none
 	how    string          // of the landing that is pending; "" for none
 	asked  string          // how the caller wants it, "" for whatever holds
+	// unapproved: a landing is pending that needs approval.
+	unapproved bool
 }
 
 // place finds where the code of a thread lands. Errors: T101, T105, T107, T802, T903.
@@ -256,12 +258,14 @@ func place(c *app.Call, id, onto string) (at landsAt, err error) {
 		if at.thread, err = s.OwnCode(id); err != nil {
 			return err
 		}
+		pending, waits := s.PendingLanding(at.thread.ID)
+		at.unapproved = waits && pending.RequireApproval
 		switch at.branch = strings.TrimPrefix(onto, "refs/heads/"); {
 		case at.branch == at.thread.Branch:
 			return codes.InvalidArgument.New(fact.Of("reason", "'"+at.branch+"' is the branch of '"+string(at.thread.ID)+"' itself"), fact.Of("threadId", at.thread.ID))
 		case onto == "":
 			at.branch = s.LandsIn(at.thread)
-			if pending, ok := s.PendingLanding(at.thread.ID); ok {
+			if waits {
 				at.branch, at.how = pending.Onto, pending.Code.How()
 			}
 		}
@@ -310,7 +314,7 @@ func merge(c *app.Call, at landsAt, in Request) (*merges.MergeResult, error) {
 	if at.owner != "" {
 		return merges.Merge(c, m)
 	}
-	if err := waive(c, at.thread.ID); err != nil {
+	if err := waive(c, at, in.DryRun); err != nil {
 		return nil, err
 	}
 	// A person who lands has decided it; an agent needs the capability, or asks for approval.
@@ -319,21 +323,14 @@ func merge(c *app.Call, at landsAt, in Request) (*merges.MergeResult, error) {
 }
 
 // waive lets a person land what an agent has asked for: their line is the approval.
-func waive(c *app.Call, id thread.ThreadID) error {
-	if !c.ByPerson() {
+func waive(c *app.Call, at landsAt, dryRun bool) error {
+	if dryRun || !at.unapproved || !c.ByPerson() {
 		return nil
-	}
-	var pending thread.Merge
-	waits := false
-	if _, err := c.View(func(s *thread.State) error {
-		pending, waits = s.PendingLanding(id)
-		return nil
-	}); err != nil || !waits || !pending.RequireApproval {
-		return err
 	}
 	call := c.Beside("land")
 	_, err := app.Write(call, func(s *thread.State, _ thread.Stamp) (*Result, thread.ThreadID, error) {
-		return &Result{}, id, s.WaiveApproval(pending.ID)
+		s.WaiveApproval(at.thread.ID)
+		return &Result{}, at.thread.ID, nil
 	})
 	c.Include(call)
 	return err

@@ -186,11 +186,7 @@ func confirmChanged(c *cli.Call, of app.ApprovalRecord, paths []string) (bool, e
 	if of.MergeID != nil {
 		question = "Approve what was asked?"
 	}
-	answer, ok := p.Pick(cli.Menu{Question: question, Choices: []screen.Choice{
-		{Word: mergecmd.WordYes, Key: "y", About: "approve it"},
-		{Word: mergecmd.WordNo, Key: "n", About: "leave the request open"},
-	}})
-	return answer == mergecmd.WordYes, UnlessAnswered(c, ok)
+	return mergecmd.Confirm(c, p, question, "approve it", "leave the request open")
 }
 
 // UnlessAnswered returns T904 if a question was interrupted.

@@ -81,6 +81,17 @@ func Drop() *cli.Command {
 	}
 }
 
+// Confirm asks a person yes or no; about says what each answer does. Errors: T904 if the question is interrupted.
+func Confirm(c *cli.Call, p *cli.Prompt, question, aboutYes, aboutNo string) (agreed bool, err error) {
+	answer, ok := p.Pick(cli.Menu{Question: question, Choices: []screen.Choice{
+		{Word: WordYes, Key: "y", About: aboutYes}, {Word: WordNo, Key: "n", About: aboutNo},
+	}})
+	if !ok {
+		return false, c.Interrupted()
+	}
+	return answer == WordYes, nil
+}
+
 func runDrop(c *cli.Call) (cli.Data, error) {
 	in := landing.DropRequest{Threads: c.Flags.Args().Slice(), Yes: c.On("yes")}
 	if in.Yes && c.On("dry-run") {
@@ -103,14 +114,11 @@ func runDrop(c *cli.Call) (cli.Data, error) {
 	for _, i := range d.Items {
 		p.Say("%s", wouldDrop(i))
 	}
-	answer, ok := p.Pick(cli.Menu{Question: "Drop it?", Choices: []screen.Choice{
-		{Word: WordYes, Key: "y", About: "throw it away; the answer says how to bring it back"},
-		{Word: WordNo, Key: "n", About: "leave everything as it is"},
-	}})
-	if !ok {
-		return shown, c.Interrupted()
+	agreed, err := Confirm(c, p, "Drop it?", "throw it away; the answer says how to bring it back", "leave everything as it is")
+	if err != nil {
+		return shown, err
 	}
-	if shown.seen = true; answer == WordYes {
+	if shown.seen = true; agreed {
 		in.Yes = true
 		if shown.DropResult, err = cli.UseCase(c, landing.Drop, in); err != nil {
 			return nil, err

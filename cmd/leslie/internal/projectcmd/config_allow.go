@@ -2,11 +2,9 @@ package projectcmd
 
 import (
 	"leslie/cmd/leslie/internal/cli"
-	"leslie/cmd/leslie/internal/decidecmd"
 	"leslie/cmd/leslie/internal/mergecmd"
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app/config"
-	"leslie/internal/screen"
 )
 
 // configAllowText shows which rules there are now, or would be.
@@ -76,15 +74,12 @@ func runConfigAllow(c *cli.Call) (cli.Data, error) {
 	}
 	p := c.Prompt()
 	allowLines(d, p.Say)
-	answer, ok := p.Pick(cli.Menu{Question: "May agents run them?", Choices: []screen.Choice{
-		{Word: mergecmd.WordYes, Key: "y", About: "without asking, in all your projects"},
-		{Word: mergecmd.WordNo, Key: "n", About: "leave it as it is"},
-	}})
-	if answer == mergecmd.WordYes {
+	agreed, asked := mergecmd.Confirm(c, p, "May agents run them?", "without asking, in all your projects", "leave it as it is")
+	if agreed {
 		in.Yes = true
 		if d, err = do(); err != nil {
 			return nil, err
 		}
 	}
-	return configAllowText{d, true}, decidecmd.UnlessAnswered(c, ok)
+	return configAllowText{d, true}, asked
 }

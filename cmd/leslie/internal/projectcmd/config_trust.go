@@ -2,11 +2,9 @@ package projectcmd
 
 import (
 	"leslie/cmd/leslie/internal/cli"
-	"leslie/cmd/leslie/internal/decidecmd"
 	"leslie/cmd/leslie/internal/mergecmd"
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app/config"
-	"leslie/internal/screen"
 )
 
 // configTrustText shows which programs would run, unless the person has seen them.
@@ -101,16 +99,13 @@ func runConfigTrust(c *cli.Call) (cli.Data, error) {
 	}
 	p := c.Prompt()
 	trustLines(d, p.Say)
-	answer, ok := p.Pick(cli.Menu{Question: "May they run?", Choices: []screen.Choice{
-		{Word: mergecmd.WordYes, Key: "y", About: "trust the project with just these"},
-		{Word: mergecmd.WordNo, Key: "n", About: "let none of them run"},
-	}})
-	if shown.seen = true; answer == mergecmd.WordYes {
+	agreed, asked := mergecmd.Confirm(c, p, "May they run?", "trust the project with just these", "let none of them run")
+	if shown.seen = true; agreed {
 		in.Yes, in.Seen = true, d.Seen()
 		shown.TrustResult, err = do()
 		if err != nil {
 			return nil, err
 		}
 	}
-	return shown, decidecmd.UnlessAnswered(c, ok)
+	return shown, asked
 }

@@ -2,7 +2,6 @@ package projectcmd
 
 import (
 	"leslie/cmd/leslie/internal/cli"
-	"leslie/cmd/leslie/internal/decidecmd"
 	"leslie/cmd/leslie/internal/guide"
 	"leslie/cmd/leslie/internal/mergecmd"
 	"leslie/cmd/leslie/internal/page"
@@ -10,7 +9,6 @@ import (
 	"leslie/internal/app"
 	"leslie/internal/app/projects"
 	"leslie/internal/fact"
-	"leslie/internal/screen"
 )
 
 type initText struct{ *projects.InitResult }
@@ -110,18 +108,15 @@ func runRemove(c *cli.Call) (cli.Data, error) {
 	}
 	p := c.Prompt()
 	removedLines(d, p.Say)
-	answer, ok := p.Pick(cli.Menu{Question: "Remove it?", Choices: []screen.Choice{
-		{Word: mergecmd.WordYes, Key: "y", About: "take leslie out of this project"},
-		{Word: mergecmd.WordNo, Key: "n", About: "leave everything as it is"},
-	}})
-	if answer == mergecmd.WordYes {
+	agreed, asked := mergecmd.Confirm(c, p, "Remove it?", "take leslie out of this project", "leave everything as it is")
+	if agreed {
 		in.Yes = true
 		d, err = cli.UseCase(c, projects.Remove, in)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return removedText{d}, decidecmd.UnlessAnswered(c, ok)
+	return removedText{d}, asked
 }
 
 // Init is the command leslie init.
