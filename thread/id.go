@@ -32,6 +32,17 @@ const minPrefix = 3
 // IDForm says what ValidID takes.
 const IDForm = "a letter or digit, then letters, digits, '-', '_' and single '.' within; at most 64"
 
+// NamesThread reports whether arg may stand for a thread: an id, the beginning of one, or the name
+// of its branch, whose parts have the form of ids.
+func NamesThread(arg string) bool {
+	for part := range strings.SplitSeq(arg, "/") {
+		if !ValidID(part) {
+			return false
+		}
+	}
+	return true
+}
+
 // ValidID reports whether id is valid: a letter or digit, then letters, digits, '-', '_' and
 // '.', at most MaxID characters. A '.' is neither last nor next to another, and the id does
 // not end with ".lock", which git refuses in names of branches. A valid id is safe as a file
@@ -79,8 +90,27 @@ func ReservedName(id string) error {
 // also finds archived threads. Errors: T101 with the nearest id, T105 with the
 // candidates, and those of reading the archive.
 func (s *State) Thread(arg string) (Thread, error) {
-	return find(arg, PrefixThread, &s.Threads, s.archiveLines(TableThreads, func() bool { return s.Exists(ThreadID(arg)) }),
+	t, err := find(arg, PrefixThread, &s.Threads, s.archiveLines(TableThreads, func() bool { return s.Exists(ThreadID(arg)) }),
 		func(near string) error { return threadNotFound(arg, near) })
+	if codes.Has(err, codes.ThreadNotFound) {
+		if owner, ok := s.withBranch(arg); ok {
+			return owner, nil
+		}
+	}
+	return t, err
+}
+
+// withBranch returns the thread whose code has, or last had, a branch.
+func (s *State) withBranch(branch string) (last Thread, ok bool) {
+	if owner, ok := s.BranchOwner(branch); ok {
+		return owner, true
+	}
+	for _, t := range s.owners() {
+		if t.Branch == branch {
+			last, ok = t, true
+		}
+	}
+	return last, ok
 }
 
 // LiveThread is like Thread, but returns T107 for a terminated thread (completed,

@@ -106,8 +106,35 @@ func (s *State) PartiesOf(m Merge) (MergeParties, error) {
 	return p, nil
 }
 
-// Merge returns the pending merge that arg names. Errors: T303, T105.
+// Merge returns the pending merge that arg names: by its id, or by a thread that only this one
+// is into or from. Errors: T303, T105.
 func (s *State) Merge(arg string) (Merge, error) {
+	m, err := s.mergeWithID(arg)
+	if !codes.Has(err, codes.MergeNotFound) {
+		return m, err
+	}
+	t, missing := s.Thread(arg)
+	if missing != nil {
+		return m, err
+	}
+	switch of := s.MergesOf(t.ID); len(of) {
+	case 0:
+		return m, codes.Of(err).WithHint("No merge of '" + string(t.ID) + "' is pending; list those that are")
+	case 1:
+		return of[0], nil
+	default:
+		return m, ambiguous(arg, PrefixMerge, mergeIDs(of), Candidates(of))
+	}
+}
+
+func mergeIDs(all []Merge) (ids []string) {
+	for _, m := range all {
+		ids = append(ids, string(m.ID))
+	}
+	return ids
+}
+
+func (s *State) mergeWithID(arg string) (Merge, error) {
 	return find(arg, PrefixMerge, &s.Merges, noArchive, func(near string) error {
 		err := codes.MergeNotFound.New(fact.Of("mergeId", arg))
 		if near != "" {

@@ -92,7 +92,7 @@ func TestLint(t *testing.T) {
 		{"a value that is missing", "claim --next --wait --for 5m", "claim", "next=true for=5m", "", "--wait"},
 		{"one operand too many", "status a b", "status", "", "a b", "operand"},
 		{"a missing operand", "objective create", "objective create", "", "", "TITLE"},
-		{"a bad value and a bad operand", "status a/b --format x", "status", "", "a/b", "--format ID"},
+		{"a bad value and a bad operand", "status a//b --format x", "status", "", "a//b", "--format ID"},
 		{"a long flag with one dash", "list -format json", "list", "", "", "-format"},
 	}
 	for _, tt := range tests {
@@ -189,7 +189,7 @@ func TestValuesOfEveryKind(t *testing.T) {
 		{cli.AnyText("T"), []string{"x", " x ", "-"}, []string{"", "  ", "\n"}},
 		{cli.Texts("T"), []string{"a,b"}, []string{""}},
 		{cli.OneOf("one", "two"), []string{"one"}, []string{"", "One", "on", "one "}},
-		{cli.AnID("ID", cli.ThreadIDs), []string{"a", "7", "thread-x_Y", strings.Repeat("a", 64)}, []string{"", "-x", "_x", "a/b", "../x", "a b", "ä", strings.Repeat("a", 65), "a\n"}},
+		{cli.AnID("ID", cli.ThreadIDs), []string{"a", "7", "thread-x_Y", "leslie/a", strings.Repeat("a", 64)}, []string{"", "-x", "_x", "a//b", "/a", "../x", "a b", "ä", strings.Repeat("a", 65), "a\n"}},
 		{cli.SomeIDs("ID,...", cli.ThreadIDs), []string{"a", "a,b"}, []string{"", "a,", ",a", "a,,b", "a,../x", "a, b"}},
 		{cli.Scopes("P,..."), []string{"a", "a,b/*", "**/*.md", "../x"}, []string{"", "a,", "[", `a\b`}},
 		{cli.ACount("N"), []string{"0", "7"}, []string{"", "-1", "1.5", "x", "9223372036854775808", "0x1"}},

@@ -108,13 +108,24 @@ func (k *Checks) Content(field, text string) {
 	}
 }
 
-// Ids adds faults for texts that are neither ids nor id prefixes; "" is ignored.
+// Ids adds faults for texts that are neither ids, id prefixes nor names of branches; "" is ignored.
 func (k *Checks) Ids(field string, ids ...string) {
 	for _, id := range ids {
-		if id != "" && !thread.ValidID(id) {
-			k.Add(field, id, "must be an id (%s), not %s", thread.IDForm, Quoted(id))
+		if id != "" && !thread.NamesThread(id) {
+			k.noID(field, id)
 		}
 	}
+}
+
+// NewID adds a fault for a text that cannot be the id of something new; "" is ignored.
+func (k *Checks) NewID(field, id string) {
+	if id != "" && !thread.ValidID(id) {
+		k.noID(field, id)
+	}
+}
+
+func (k *Checks) noID(field, id string) {
+	k.Add(field, id, "must be an id (%s), not %s", thread.IDForm, Quoted(id))
 }
 
 // OneOf adds a fault if value is not one of the words of the field.

@@ -30,6 +30,9 @@ import (
 // IDInBranch stands for the thread's id in code.branch.
 const IDInBranch = "{id}"
 
+// BranchFolder has the branches that leslie makes, without a configuration.
+const BranchFolder = "leslie/"
+
 // Config is one configuration file: the project's (.leslie/config.json) or the
 // user's (OwnConfig).
 type Config struct {

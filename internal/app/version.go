@@ -63,7 +63,7 @@ func (v Version) String() string {
 func VersionFault(text string) string {
 	id, of, at := strings.Cut(text, "@")
 	switch {
-	case !thread.ValidID(id):
+	case !thread.NamesThread(id):
 		return "must be ID, ID@CHECKPOINT, ID@base or MERGE, not " + Quoted(text)
 	case at && strings.TrimSpace(of) == "":
 		return "needs a checkpoint, or base, after the @"

@@ -81,7 +81,8 @@ func notFound(err error, dir string) error {
 	reason := lastLine(stderrOf(err))
 	switch {
 	case strings.Contains(reason, "not a git repository"):
-		return unavailable(err, "there is no git repository in "+dir)
+		return unavailable(err, "there is no git repository in "+dir).
+			WithHint("git init makes one, and git commit its first commit; threads without code need neither")
 	case strings.Contains(reason, "dubious ownership"):
 		return unavailable(err, "the git repository of "+dir+" belongs to another user").
 			WithHint("Check who owns the folder; git config --global --add safe.directory trusts it for this user")

@@ -104,7 +104,7 @@ func NamesOfCode(c *app.Call, repo *git.Repo) (Names, error) {
 	if err != nil {
 		return Names{}, err
 	}
-	n := Names{Branch: "leslie/" + app.IDInBranch, dir: repo.Top + ".worktrees"}
+	n := Names{Branch: app.BranchFolder + app.IDInBranch, dir: repo.Top + ".worktrees"}
 	for _, cfg := range []app.Config{project, user} {
 		if cfg.Code.Branch != nil {
 			n.Branch = *cfg.Code.Branch

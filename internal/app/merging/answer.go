@@ -387,6 +387,9 @@ func (c choosing) answers() ([]Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if found[0].Path == codePrefix+c.About {
+		c.About = found[0].Path
+	}
 	if c.Additions {
 		found = slices.DeleteFunc(found, func(d merge.Conflict) bool { return !d.Additions() })
 		if len(found) == 0 {
@@ -453,13 +456,19 @@ func ids(all []merge.Conflict) []string {
 // conflicts returns the conflicts of a path, the one with an id or an id prefix, or
 // all for "". Errors: T903 if there is none, or if several ids have the prefix.
 func (c choosing) conflicts(what string) (found []merge.Conflict, err error) {
+	var code []merge.Conflict // of a file of the code that is named without its prefix
 	for _, d := range c.plan.Conflicts {
 		switch {
 		case what == d.ID: // of which another one may be the beginning
 			return []merge.Conflict{d}, nil
 		case what == "", what == d.Path:
 			found = append(found, d)
+		case codePrefix+what == d.Path:
+			code = append(code, d)
 		}
+	}
+	if len(found) == 0 {
+		found = code
 	}
 	if len(found) > 0 {
 		return found, nil
@@ -473,11 +482,7 @@ func (c choosing) conflicts(what string) (found []merge.Conflict, err error) {
 	case what == "":
 		return nil, c.noChoice("every conflict of the merge is resolved already")
 	case len(found) == 0:
-		reason := "the merge has no conflict and no path " + quoted(what)
-		if code := codePrefix + what; slices.ContainsFunc(c.plan.Conflicts, func(d merge.Conflict) bool { return d.Path == code }) {
-			reason += " (did you mean " + code + "?)"
-		}
-		return nil, c.noChoice(reason)
+		return nil, c.noChoice("the merge has no conflict and no path " + quoted(what))
 	case len(found) > 1:
 		return nil, c.noChoice(quoted(what) + " begins the ids of several conflicts")
 	}

@@ -80,6 +80,8 @@ type InitResult struct {
 	NoCode string `json:"noCode,omitempty"`
 	// Top is the top of the repository, if the project is a folder within.
 	Top string `json:"top,omitempty"`
+	// Earlier has the worktrees in the repository that threads of a store which is gone had.
+	Earlier []string `json:"earlier,omitempty"`
 	// Imports are agents' own files that import AgentsFile.
 	Imports []string `json:"imports,omitempty"`
 	app.Change
@@ -144,6 +146,15 @@ func (d *InitResult) look(c *app.Call) {
 	}
 	head, err := repo.Resolve(c.Context(), "HEAD")
 	d.Unborn = err == nil && head == ""
+	if !d.Created {
+		return
+	}
+	worktrees, _ := repo.Worktrees(c.Context())
+	for _, w := range worktrees {
+		if strings.HasPrefix(w.Branch, app.BranchFolder) {
+			d.Earlier = append(d.Earlier, w.Dir)
+		}
+	}
 }
 
 // importGuide adds an import of AgentsFile to the files of agents that are used here and

@@ -439,7 +439,8 @@ func (m *codeSpawn) start(in *SpawnRequest, parent thread.Thread) error {
 		return thread.NoCode(parent.ID, "its branch '"+parent.Branch+"' is gone").
 			WithHint("Name the branch with leslie update --branch, or where to start with --base").WithNext("leslie code " + string(parent.ID))
 	default:
-		return code.NoRepo("the repository has no commit to start from")
+		return code.NoRepo("the repository has no commit to start from").
+			WithHint("Make the first commit with git commit, then repeat the call; threads without code need none")
 	}
 	m.making.Start = commit
 	m.code.Target, err = m.repo.Ref(ctx, revision)

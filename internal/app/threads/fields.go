@@ -56,7 +56,7 @@ func (in SpawnRequest) Faults(name app.Names) []app.Fault {
 	k.Content("Intent", in.Intent)
 	k.Title("Title", in.Title)
 	k.Tags("Tags", in.Tags)
-	k.Ids("ID", in.ID)
+	k.NewID("ID", in.ID)
 	k.Ids("Objective", in.Objective)
 	k.Ids("Parent", in.Parent)
 	k.Ids("Refs", in.Refs...)

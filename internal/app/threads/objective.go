@@ -18,7 +18,7 @@ func (in CreateObjectiveRequest) Faults(name app.Names) []app.Fault {
 	k := app.NewChecks(name)
 	k.Needed("Title", in.Title)
 	k.Title("Title", in.Title)
-	k.Ids("ID", in.ID)
+	k.NewID("ID", in.ID)
 	return k.Faults
 }
 

@@ -221,7 +221,7 @@ func ListOf(words ...string) *Value {
 // objectives; leslie makes the others, which have no '.' and so are told from paths.
 func AnID(shown string, of IDKind) *Value {
 	if of == ThreadIDs || of == ObjectiveIDs || of == OtherIDs {
-		return &Value{Shown: shown, Check: checkID, IDs: of}
+		return &Value{Shown: shown, Check: formOf(of), IDs: of}
 	}
 	return &Value{Shown: shown, Check: checkMadeID, IDs: of}
 }
@@ -233,7 +233,7 @@ func AVersion(shown string) *Value {
 
 // SomeIDs are ids, separated by commas.
 func SomeIDs(shown string, of IDKind) *Value {
-	return &Value{Shown: shown, Check: parts(checkID), IDs: of, repeats: true}
+	return &Value{Shown: shown, Check: parts(formOf(of)), IDs: of, repeats: true}
 }
 
 // SomeChecks are names of checks, separated by commas.
@@ -316,11 +316,26 @@ func checkWord(words []string, text string) *Fault {
 	return f
 }
 
+// formOf is the check of ids of a kind. The branch of a thread stands for it.
+func formOf(kind IDKind) func(text string) *Fault {
+	if kind == ThreadIDs {
+		return checkThread
+	}
+	return checkID
+}
+
 func checkID(text string) *Fault {
 	if thread.ValidID(text) {
 		return nil
 	}
 	return Wrong(fmt.Sprintf("must be an id (%s), not %q", thread.IDForm, text))
+}
+
+func checkThread(text string) *Fault {
+	if thread.NamesThread(text) {
+		return nil
+	}
+	return checkID(text)
 }
 
 func checkMadeID(text string) *Fault {
@@ -441,7 +456,7 @@ var (
 		}, []string{"actor"}},
 		{urfave.GenericFlag{
 			Name: "thread", EnvVars: []string{"LESLIE_THREAD"}, Usage: "the thread this call speaks for",
-			Value: &Value{Shown: "ID", Check: checkID, IDs: ThreadIDs},
+			Value: &Value{Shown: "ID", Check: checkThread, IDs: ThreadIDs},
 		}, []string{"thread"}},
 		{urfave.GenericFlag{
 			Name: "no-input", EnvVars: []string{"LESLIE_NO_INPUT"}, Usage: "never prompt",

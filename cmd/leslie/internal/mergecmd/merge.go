@@ -77,7 +77,7 @@ func (d MergeText) Text(p *page.Page) {
 		p.Line("replaced %s", page.Many(d.Replaced, "earlier answer"))
 	}
 	for _, l := range d.Lost {
-		p.Line("%s loses %s of %s:", l.Path, page.Many(l.Lines, "line"), d.Target)
+		p.Line("%s loses %s of %s:", l.Path, page.Many(l.Lines, "line"), d.Into())
 		for _, line := range l.Text {
 			p.Line("  - %s", line)
 		}

@@ -36,6 +36,9 @@ func (d initText) Text(p *page.Page) {
 	if d.Created && d.Top != "" {
 		p.Line("it is for this folder and what is below; the top of the repository is %s (leslie init --remove, then leslie init there, for all of it)", d.Top)
 	}
+	if len(d.Earlier) > 0 {
+		p.Line("a store that is gone has left %s; with leslie update ID --worktree DIR a thread takes one", app.Joined(d.Earlier))
+	}
 	switch {
 	case d.Created && d.NoCode != "":
 		p.Line("threads here cannot own code: %s", d.NoCode)
