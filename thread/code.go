@@ -469,7 +469,7 @@ func soleCode(raw json.RawMessage) Code {
 
 func (v *inverting) codeConflict() *codes.Error {
 	return v.conflict("it made a branch and a worktree, or removed them").
-		WithHint("See them with leslie code; leslie drop throws thread, worktree and branch away, and leslie code remove the worktree alone, keeping the work that is in it")
+		WithHint("leslie drop " + string(v.op.ThreadID) + " throws the thread, its worktree and its branch away, and leslie code remove " + string(v.op.ThreadID) + " the worktree alone")
 }
 
 // TakeBackCode is Invert for the operation that began to make a thread's code, which

@@ -55,10 +55,10 @@ func (s *State) MayMerge(m Merge, plan BlobID, p Policy, now time.Time) error {
 		WithHint("A person decides: ask one to run leslie approve " + string(g.ID) + ", then run " + m.GoesOn())
 }
 
-// WaiveApproval has the pending landing of a thread applied without an approval, because a person applies it.
-func (s *State) WaiveApproval(id ThreadID) {
+// RequireApproval says whether the pending landing of a thread needs an approval: not where a person applies it.
+func (s *State) RequireApproval(id ThreadID, required bool) {
 	if m, waits := s.PendingLanding(id); waits {
-		m.RequireApproval = false
+		m.RequireApproval = required
 		s.Merges.Put(m)
 	}
 }

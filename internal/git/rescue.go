@@ -41,6 +41,11 @@ func (r *Repo) durable() *Repo {
 // changes neither the worktree nor its index, and no ref. Errors: T805 if something is in
 // progress there, or if it has repositories of its own, whose commits would not be kept.
 func (w Worktree) Rescue(ctx context.Context, actor string) (Rescued, error) {
+	return w.rescue(ctx, actor, "")
+}
+
+// rescue is Rescue for a worktree of a branch: of another one that it has checked out it makes a commit, too.
+func (w Worktree) rescue(ctx context.Context, actor, own string) (Rescued, error) {
 	w.repo = w.repo.durable()
 	s, err := w.survey(ctx, everything)
 	if err != nil {
@@ -49,7 +54,7 @@ func (w Worktree) Rescue(ctx context.Context, actor string) (Rescued, error) {
 	out := Rescued{
 		Head: s.status.Head, Branch: s.status.Branch, Changed: s.changed, Untracked: len(s.untracked), Ignored: len(s.ignored), Dropped: s.dropped,
 	}
-	if out.Branch != "" && out.Changed+out.Untracked+out.Ignored == 0 {
+	if out.Branch != "" && (own == "" || out.Branch == own) && out.Changed+out.Untracked+out.Ignored == 0 {
 		return out, nil
 	}
 	out.Commit, err = s.keep(ctx, actor)

@@ -22,6 +22,7 @@ import (
 type Removal struct {
 	Worktree
 	Ref string
+	Own string // the branch that the worktree is for: that it has another one checked out is kept, too
 }
 
 // aside is where the folder is while it is being removed: beside it, because there is
@@ -58,7 +59,7 @@ func (m Removal) Gone() bool { return !there(m.Dir) && !there(m.aside()) }
 func (m Removal) RescueWork(ctx context.Context, actor string) (Rescued, error) {
 	w := m.Worktree
 	w.Dir = m.aside()
-	out, err := w.Rescue(ctx, actor)
+	out, err := w.rescue(ctx, actor, m.Own)
 	if err != nil {
 		return Rescued{}, err
 	}

@@ -37,6 +37,9 @@ func (r *Repo) Back(ctx context.Context, l Landing) (how string, tip Commit, err
 		return Gone, tip, err
 	}
 	has, err := r.Contains(ctx, tip, l.New)
+	if err == nil && !has {
+		has, err = r.HasContent(ctx, l, tip)
+	}
 	switch {
 	case err != nil || !has:
 		return Gone, tip, err
@@ -56,6 +59,21 @@ func (r *Repo) Back(ctx context.Context, l Landing) (how string, tip Commit, err
 		}
 	}
 	return Reset, tip, nil
+}
+
+// HasContent reports whether a branch at a tip has what a landing brought, although it has not its commit: to
+// merge that would change nothing, or other commits bring the same.
+func (r *Repo) HasContent(ctx context.Context, l Landing, tip Commit) (bool, error) {
+	m, err := r.MergeTree(ctx, nil, cmp.Or(l.Onto, l.Old), tip, l.New)
+	if err == nil && len(m.Unmerged) == 0 {
+		if same, err := r.SameTree(ctx, m.Tree, string(tip)); err != nil || same {
+			return same, err
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	return r.Brought(ctx, l.New, tip)
 }
 
 // TakenBack reports whether a branch at a tip has what a landing brought no longer: to revert it would

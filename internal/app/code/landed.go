@@ -68,7 +68,10 @@ func landingThere(ctx context.Context, repo *git.Repo, t thread.Thread, l thread
 					return has, err
 				}
 			}
-			return repo.Brought(ctx, at, tip) // or the commit
+			if l.From == "" {
+				return repo.Brought(ctx, at, tip)
+			}
+			return repo.HasContent(ctx, git.Landing{Old: git.Commit(l.From), New: at}, tip)
 		}
 	}
 	with, err := repo.BranchWith(ctx, at, t.Branch)

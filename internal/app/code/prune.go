@@ -132,7 +132,7 @@ func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo, all bool) error {
 	var forgotten []thread.ThreadID
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
 		at := refs[ref]
-		t, err := OwnCode(c, git.RescueOf(ref), thread.CodeRemoved)
+		t, err := OwnCode(c, git.RescueOf(ref))
 		switch {
 		case codes.Has(err, codes.ThreadNotFound) || codes.Has(err, codes.AmbiguousID) || codes.Has(err, codes.NoCode):
 			continue

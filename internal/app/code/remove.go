@@ -106,30 +106,30 @@ func Remove(c *app.Call, in RemoveRequest) (*RemoveResult, error) {
 	if m.repo, err = QuietRepo(c, m.t); err != nil {
 		return nil, err
 	}
-	m.removal = git.Removal{Worktree: m.repo.Worktree(WorktreeDir(c, m.t), m.t.OwnedCode().Admin)}
+	m.removal = git.Removal{Worktree: m.repo.Worktree(WorktreeDir(c, m.t), m.t.OwnedCode().Admin), Own: m.t.Branch}
 	return m.run()
 }
 
 // CheckRemovable returns what prevents the removal of the worktree of a thread, if leslie made it and
-// it is there. Errors: T801, T805.
-func CheckRemovable(c *app.Call, t thread.Thread) error {
+// it is there, and what it has beyond its branch. Errors: T801, T805.
+func CheckRemovable(c *app.Call, t thread.Thread) (git.Rescued, error) {
 	owned := t.OwnedCode()
 	if owned == nil || owned.State != thread.CodeReady || !owned.Made.Worktree || Missing(WorktreeDir(c, t)) || Missing(owned.Admin) {
-		return nil
+		return git.Rescued{}, nil
 	}
 	repo, err := QuietRepo(c, t)
 	if err != nil {
-		return err
+		return git.Rescued{}, err
 	}
 	return checkRemovable(c.Context(), repo, t, repo.Worktree(WorktreeDir(c, t), owned.Admin))
 }
 
-func checkRemovable(ctx context.Context, repo *git.Repo, t thread.Thread, w git.Worktree) error {
+func checkRemovable(ctx context.Context, repo *git.Repo, t thread.Thread, w git.Worktree) (git.Rescued, error) {
 	if err := branchThere(ctx, repo, t); err != nil {
-		return err
+		return git.Rescued{}, err
 	}
-	_, err := w.CheckRemovable(ctx)
-	return thread.Busy(err, t.ID)
+	found, err := w.CheckRemovable(ctx)
+	return found, thread.Busy(err, t.ID)
 }
 
 // CheckBranch returns T802 if somebody deleted a thread's branch, with the line that makes it again.
@@ -235,7 +235,7 @@ func (m *codeRemoval) dropLost(tip git.Commit) (*RemoveResult, error) {
 // beginRemoval checks what can be checked and records that the worktree is being removed.
 func (m *codeRemoval) beginRemoval() (err error) {
 	if !m.checked { // what changes since is kept all the same
-		if err := checkRemovable(m.c.Context(), m.repo, m.t, m.removal.Worktree); err != nil {
+		if _, err := checkRemovable(m.c.Context(), m.repo, m.t, m.removal.Worktree); err != nil {
 			return err
 		}
 	}

@@ -54,7 +54,11 @@ func History(c *app.Call, in HistoryRequest) (*HistoryResult, error) {
 		d.Items.Items = append(d.Items.Items, app.OperationOf(op, h.UndoneBy[op.ID]))
 	}
 	if w.undo != nil {
-		d.Undo = w.undo.ID
+		op, err := withLanding(c, *w.undo)
+		if err != nil {
+			return nil, err
+		}
+		d.Undo = op.ID
 	}
 	if w.redo != nil {
 		d.Redo = w.redo.Undoes

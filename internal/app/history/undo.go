@@ -65,7 +65,7 @@ func Undo(c *app.Call, in UndoRequest) (*UndoResult, error) {
 			return nil, err
 		}
 		data, err := undoOf(c, op, in.DryRun)
-		return data, tellWhich(op, err)
+		return data, tellBefore(c, op, tellWhich(op, err))
 	}
 	named, w, err := FindOperation(c, in.Operation)
 	op := named
@@ -137,6 +137,25 @@ func tellWhich(op thread.Operation, err error) error {
 		next = append(next, history)
 	}
 	return e.With(fact.Of("command", op.Command)).WithNext(next...)
+}
+
+// tellBefore adds to a T110 which operation of the caller comes before the one that leslie chose, unless that
+// belongs to a merge.
+func tellBefore(c *app.Call, op thread.Operation, err error) error {
+	if !codes.Has(err, codes.UndoConflict) || slices.ContainsFunc(op.Changes, func(ch thread.Change) bool { return strings.HasPrefix(ch.Record, thread.TableMerges+"/") }) {
+		return err
+	}
+	w := newWalk(c)
+	w.past = &op
+	if lookErr := w.back(func() bool { return w.undo != nil }); lookErr != nil || w.undo == nil {
+		return err
+	}
+	before, lookErr := withLanding(c, *w.undo)
+	if lookErr != nil {
+		return err
+	}
+	e := codes.Of(err)
+	return e.With(fact.Of("before", before.ID)).WithHint(e.Hint() + ". leslie undo " + string(before.ID) + " takes back what you did before it (" + strings.TrimSpace(before.Command+" "+string(before.ThreadID)) + ")")
 }
 
 // Run plans the undo and its file work from the current State, and carries it out.

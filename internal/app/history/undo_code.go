@@ -39,10 +39,21 @@ type UndoneCode struct {
 	Reopened []thread.ThreadID `json:"reopened,omitempty"`
 	Ended    []thread.ThreadID `json:"ended,omitempty"`
 
+	// Remade has the branches that are made again, because no other had the commits that landed; Kept the
+	// refs that keep such commits of a branch which somebody has moved.
+	Remade []string    `json:"remade,omitempty"`
+	Kept   []KeptAlone `json:"kept,omitempty"`
+
 	// Stays has the threads whose code landed again and whose worktrees stay.
 	Stays []thread.ThreadID `json:"stays,omitempty"`
 
 	gone []thread.ThreadID // because the code had landed
+}
+
+// KeptAlone is a ref that keeps a commit which no branch has.
+type KeptAlone struct {
+	Ref    string `json:"ref"`
+	Commit string `json:"commit"`
 }
 
 // restoreSources brings back what went because the code had landed, as undos of these removals. What
@@ -83,7 +94,8 @@ func (u *Undoing) reopen() {
 	for _, id := range ended {
 		known := undone{}
 		done, ok, err := u.c.Store().FindOperation(u.c.Context(), func(op thread.Operation) bool {
-			return !known.has(op) && op.Continues == u.op.ID && op.ThreadID == id
+			removed, _ := thread.RemovedIn(op)
+			return !known.has(op) && op.Continues == u.op.ID && op.ThreadID == id && removed == ""
 		}, string(u.op.ID))
 		if ok = ok && err == nil && u.c.Request().Expect == nil; ok {
 			call := u.c.Beside("undo")
@@ -122,22 +134,25 @@ func landedBy(op thread.Operation) *thread.Merge {
 	return nil
 }
 
-// withLanding returns the landing of which an operation is the rest: it completed the thread, or
-// removed its worktree, which itself cannot be undone. It returns the operation where there is
-// none, or that is undone. Errors: T509.
+// withLanding returns the landing that went on with an operation: it completed the thread, or removed its
+// worktree. It returns the operation where there is none, or that is undone. Errors: T509.
 func withLanding(c *app.Call, op thread.Operation) (thread.Operation, error) {
-	removed := op.Command == "code remove"
-	if op.ThreadID == "" || !removed && op.Continues == "" {
+	if op.Continues == "" {
 		return op, nil
 	}
-	known := undone{}
-	found, ok, err := c.Store().FindOperation(c.Context(), func(o thread.Operation) bool {
-		return !known.has(o) && o.Seq < op.Seq && o.Actor == op.Actor && o.Concerns(op.ThreadID) && (removed || o.ID == op.Continues) && landedBy(o) != nil
+	last, known := op, undone{}
+	_, _, err := c.Store().FindOperation(c.Context(), func(o thread.Operation) bool {
+		back := known.has(o)
+		if last.Continues != o.ID {
+			return last.Continues == ""
+		}
+		last = o
+		return back || landedBy(o) != nil
 	}, string(op.ThreadID))
-	if err != nil || !ok {
+	if err != nil || landedBy(last) == nil || known[last.ID] {
 		return op, err
 	}
-	return found, nil
+	return last, nil
 }
 
 // landedAgain is the line that makes such a merge anew.
@@ -213,8 +228,9 @@ func (u *Undoing) takeBackCode() error {
 	if err == nil && u.dryRun {
 		err = repo.CheckBack(u.c.Context(), landing, how, tip)
 	}
-	if err == nil && how == git.Reset && !u.dryRun {
-		err = u.keepSources(repo, *l)
+	kept := &UndoneCode{}
+	if err == nil && how == git.Reset {
+		err = u.keepSources(repo, *l, kept)
 	}
 	if err == nil && !u.dryRun {
 		how, err = repo.TakeBack(u.c.Context(), landing, u.revertMessage(*m), u.c.Caller().Actor)
@@ -227,7 +243,7 @@ func (u *Undoing) takeBackCode() error {
 	if errors.Is(err, git.ErrMoved) {
 		return u.conflict(l.Branch + " gets commits all the time, or somebody else undoes the same").WithHint("See whether it is undone, then repeat leslie undo " + string(u.op.ID)).WithNext("leslie show " + string(u.op.ID))
 	}
-	u.result.Code = &UndoneCode{Branch: l.Branch, Commit: l.New, How: how}
+	u.result.Code = &UndoneCode{Branch: l.Branch, Commit: l.New, How: how, Remade: kept.Remade, Kept: kept.Kept}
 	if err == nil {
 		err = u.removedSince(*l)
 	}
@@ -294,11 +310,12 @@ func blockedHint(reason, how, commit string) string {
 	return "Commit or move these files, then undo again"
 }
 
-// keepSources makes a ref for each source whose branch went with its worktree: once the target is
-// reset, no branch has its commits.
-func (u *Undoing) keepSources(repo *git.Repo, l thread.CodeLanding) error {
+// keepSources keeps the commits of sources that no branch has once the target is reset: a ref for a
+// source whose branch went with its worktree, or was moved by somebody since; a branch that somebody
+// deleted is made again. What does so is noted in kept; a dry run only notes it.
+func (u *Undoing) keepSources(repo *git.Repo, l thread.CodeLanding, kept *UndoneCode) error {
 	for _, source := range l.Sources {
-		t, err := code.OwnCode(u.c, string(source.ThreadID), thread.CodeRemoved)
+		t, err := code.OwnCode(u.c, string(source.ThreadID))
 		if codes.Has(err, codes.ThreadNotFound) || codes.Has(err, codes.NoCode) {
 			continue
 		}
@@ -306,7 +323,13 @@ func (u *Undoing) keepSources(repo *git.Repo, l thread.CodeLanding) error {
 			return err
 		}
 		how := t.OwnedCode().Removed
-		if how == nil || how.Ref != "" || how.Tip == "" {
+		if t.OwnedCode().State != thread.CodeRemoved {
+			if err := u.keepAlone(repo, l, t, source.Tip, kept); err != nil {
+				return err
+			}
+			continue
+		}
+		if how == nil || how.Ref != "" || how.Tip == "" || u.dryRun {
 			continue
 		}
 		ref, err := repo.FreeRescue(u.c.Context(), string(t.ID))
@@ -319,6 +342,36 @@ func (u *Undoing) keepSources(repo *git.Repo, l thread.CodeLanding) error {
 		u.kept = append(u.kept, keptRef{t.ID, ref})
 	}
 	return nil
+}
+
+// keepAlone keeps the commits of a source whose worktree leslie has not removed, if the target alone has them.
+func (u *Undoing) keepAlone(repo *git.Repo, l thread.CodeLanding, t thread.Thread, tip string, kept *UndoneCode) error {
+	ctx := u.c.Context()
+	commit, err := repo.Resolve(ctx, tip)
+	if err != nil || commit == "" {
+		return err
+	}
+	with, err := repo.BranchWith(ctx, commit, l.Branch)
+	if err != nil || with != "" {
+		return err
+	}
+	now, err := repo.Branch(ctx, t.Branch)
+	if err != nil {
+		return err
+	}
+	ref := "refs/heads/" + t.Branch
+	if now == "" {
+		kept.Remade = append(kept.Remade, t.Branch)
+	} else {
+		if ref, err = repo.FreeRescue(ctx, string(t.ID)); err != nil {
+			return err
+		}
+		kept.Kept = append(kept.Kept, KeptAlone{ref, tip})
+	}
+	if u.dryRun {
+		return nil
+	}
+	return repo.UpdateRef(ctx, ref, commit, "", "leslie: undo")
 }
 
 // keptRef is a ref that keeps what a thread's removed worktree had.

@@ -31,6 +31,8 @@ type walk struct {
 	pending  map[thread.MergeID]bool // the merges that are pending now; nil before anybody asked
 	UndoneBy map[thread.OperationID]thread.OperationID
 
+	past *thread.Operation // undo is before it, and none that it went on from
+
 	undo *thread.Operation // the caller's newest one that is not undone
 	redo *thread.Operation // the caller's newest undo that is not undone, if nothing came after it
 	last *thread.Operation // the caller's newest one that is no undo or redo
@@ -50,7 +52,7 @@ func (w *walk) take(op thread.Operation) {
 		if own && op.Redoes == "" && op.Continues != op.Undoes && w.redo == nil && w.last == nil {
 			w.redo = &op
 		}
-	case own && !op.Steps() && w.undo == nil && !w.ended(op) && !w.isBack(op):
+	case own && !op.Steps() && w.undo == nil && !w.passes(op) && !w.ended(op) && !w.isBack(op):
 		w.undo = &op
 	}
 	if own && !op.Steps() && w.last == nil {
@@ -58,10 +60,22 @@ func (w *walk) take(op thread.Operation) {
 	}
 }
 
-// ended reports whether an operation only prepared a merge that is no longer pending: the
+// passes reports whether an operation is not before the one that undo is to be before.
+func (w *walk) passes(op thread.Operation) bool {
+	switch {
+	case w.past == nil:
+		return false
+	case op.ID == w.past.Continues:
+		w.past = &op
+		return true
+	}
+	return op.Seq >= w.past.Seq
+}
+
+// ended reports whether an operation only prepared a merge that is no longer pending, or gave one up: the
 // merge's last operation has its effect.
 func (w *walk) ended(op thread.Operation) bool {
-	return slices.ContainsFunc(op.Changes, func(ch thread.Change) bool {
+	return op.Command == "merge abort" || slices.ContainsFunc(op.Changes, func(ch thread.Change) bool {
 		id, ok := strings.CutPrefix(ch.Record, thread.TableMerges+"/")
 		return ok && !thread.Absent(ch.After) && !w.isPending(thread.MergeID(id))
 	})

@@ -47,6 +47,8 @@ type DroppedItem struct {
 	Worktree *string `json:"worktree"` // that leslie made, and removes
 	// Changes is how much of its code would be lost elsewhere; nil if git cannot say it.
 	Changes *app.CodeAmount `json:"changes,omitempty"`
+	// Lost has the ignored files and folders of the worktree that are too large to be kept.
+	Lost []string `json:"lost,omitempty"`
 	// Ref keeps the commits of the branch and what was not committed.
 	Ref string `json:"ref,omitempty"`
 	// Kept says why its worktree or branch stays.
@@ -85,13 +87,15 @@ func Drop(c *app.Call, in DropRequest) (*DropResult, error) {
 		}
 		d.Items = append(d.Items, item)
 	}
-	for _, t := range all { // before the first one is cancelled
+	for i, t := range all { // before the first one is cancelled
 		if t.LastRun().Going() { // which is stopped first
 			continue
 		}
-		if err := code.CheckRemovable(c, t); err != nil {
+		found, err := code.CheckRemovable(c, t)
+		if err != nil {
 			return nil, err
 		}
+		d.Items[i].Lost = found.Dropped
 	}
 	if !in.Yes {
 		return d, nil

@@ -101,7 +101,11 @@ type Item struct {
 	// Removed is what went afterwards; Kept says why something stays.
 	Removed *RemovedCode `json:"removed,omitempty"`
 	Kept    string       `json:"kept,omitempty"`
-	// Undo is the line that takes the landing back.
+	// Waits says, in a dry run, what has to happen before the landing.
+	Waits []string `json:"waits,omitempty"`
+	// Lost has the ignored files and folders of the worktree that are too large to be kept, in a dry run.
+	Lost []string `json:"lost,omitempty"`
+	// Undo is the line that takes the landing back, or where only the worktree went, brings that back.
 	Undo string `json:"undo,omitempty"`
 	// Error says why it has not landed, if several were to.
 	Error *merges.NotLanded `json:"error,omitempty"`
@@ -186,6 +190,9 @@ func Land(c *app.Call, in Request) (*Result, error) {
 			break
 		}
 	}
+	if in.DryRun && len(ids) > 1 && first == nil {
+		first = d.meet(c, ids)
+	}
 	return d, first
 }
 
@@ -234,6 +241,11 @@ func land(c *app.Call, at landsAt, in Request) (*Item, error) {
 	if item.Undo != "" {
 		code.WarnOfSubmodules(c, at.thread.ID)
 	}
+	if item.Status == merging.Planned {
+		if err := foresee(c, at, in, item); err != nil {
+			return nil, err
+		}
+	}
 	if hasLanded && !in.Keep && !in.DryRun {
 		follow(c, at.thread.ID, landing, item)
 	}
@@ -247,8 +259,8 @@ type landsAt struct {
 	owner  thread.ThreadID // has the branch; "" for none
 	how    string          // of the landing that is pending; "" for none
 	asked  string          // how the caller wants it, "" for whatever holds
-	// unapproved: a landing is pending that needs approval.
-	unapproved bool
+	// pending is the landing that waits, nil for none.
+	pending *thread.Merge
 }
 
 // place finds where the code of a thread lands. Errors: T101, T105, T107, T802, T903.
@@ -259,7 +271,13 @@ func place(c *app.Call, id, onto string) (at landsAt, err error) {
 			return err
 		}
 		pending, waits := s.PendingLanding(at.thread.ID)
-		at.unapproved = waits && pending.RequireApproval
+		if waits {
+			at.pending = &pending
+		}
+		if at.thread.Status == thread.Cancelled {
+			return codes.NotWritable.New(fact.Of("threadId", at.thread.ID), fact.Of("status", at.thread.Status)).
+				WithHint("What was cancelled does not land: leslie reopen " + string(at.thread.ID) + " has it go on")
+		}
 		switch at.branch = strings.TrimPrefix(onto, "refs/heads/"); {
 		case at.branch == at.thread.Branch:
 			return codes.InvalidArgument.New(fact.Of("reason", "'"+at.branch+"' is the branch of '"+string(at.thread.ID)+"' itself"), fact.Of("threadId", at.thread.ID))
@@ -314,22 +332,23 @@ func merge(c *app.Call, at landsAt, in Request) (*merges.MergeResult, error) {
 	if at.owner != "" {
 		return merges.Merge(c, m)
 	}
-	if err := waive(c, at, in.DryRun); err != nil {
-		return nil, err
-	}
 	// A person who lands has decided it; an agent needs the capability, or asks for approval.
 	m.RequireApproval = !c.ByPerson()
+	if err := require(c, at, m.RequireApproval, in.DryRun); err != nil {
+		return nil, err
+	}
 	return merges.LandOnto(c, m, at.branch, in.Message)
 }
 
-// waive lets a person land what an agent has asked for: their line is the approval.
-func waive(c *app.Call, at landsAt, dryRun bool) error {
-	if dryRun || !at.unapproved || !c.ByPerson() {
+// require lets a person land what an agent has asked for: their line is the approval. Where a person has
+// tried to land, an agent goes on with its own approval.
+func require(c *app.Call, at landsAt, approval, dryRun bool) error {
+	if dryRun || at.pending == nil || at.pending.RequireApproval == approval {
 		return nil
 	}
 	call := c.Beside("land")
 	_, err := app.Write(call, func(s *thread.State, _ thread.Stamp) (*Result, thread.ThreadID, error) {
-		s.WaiveApproval(at.thread.ID)
+		s.RequireApproval(at.thread.ID, approval)
 		return &Result{}, at.thread.ID, nil
 	})
 	c.Include(call)
@@ -344,6 +363,7 @@ func follow(c *app.Call, id thread.ThreadID, landing thread.OperationID, item *I
 		return
 	}
 	next := c.Beside("code remove")
+	next.SetContinues(landing)
 	removed, why, err := code.RemoveLanded(next, id)
 	c.Include(next)
 	switch {
@@ -355,6 +375,9 @@ func follow(c *app.Call, id thread.ThreadID, landing thread.OperationID, item *I
 		return
 	}
 	item.Removed = &RemovedCode{Worktree: removed.Worktree, Ref: removed.Ref}
+	if item.Undo == "" {
+		item.Undo = "leslie undo " + string(next.Operation().Operation)
+	}
 	if removed.Rescue != nil {
 		item.Removed.Ignored = removed.Rescue.Ignored
 	}

@@ -347,7 +347,7 @@ func (p *Planning) conflictError() error {
 			" applies them, leslie merge resolve "+id+" "+external.Word(p.plan.Conflicts[0].Path)+" --take SIDE --all decides again").
 			WithNext("leslie merge status "+id, next)
 	}
-	return err.WithHint("Use --conflict-strategy or resolve manually: "+p.ways()+"; then "+goOn+HistoryText(codeRecord(p).How())).
+	return err.WithHint("Use --conflict-strategy or resolve manually: "+p.ways()+"; then "+goOn+HistoryText(codeRecord(p).How())+"; leslie merge abort "+id+" gives it up").
 		WithNext("leslie merge status "+id, "leslie diff "+id)
 }
 

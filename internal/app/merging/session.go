@@ -305,6 +305,9 @@ func (s *Session) stillPending(err error) error {
 // Planned returns what the merge would do, with a report about what is resolved.
 // Errors: those of Preview.
 func (s *Session) Planned() (*Result, error) {
+	if s.record.Onto != "" && !s.recorded && s.reused == 0 && s.idle() {
+		return s.Result(NothingToDo), nil
+	}
 	for range tries {
 		r := s.Result(Planned)
 		err := s.report(r)

@@ -26,11 +26,7 @@ func (d OperationText) Text(p *page.Page) {
 		d.Actor, d.Command, about)
 }
 
-type historyText struct {
-	*history.HistoryResult
-	// marked: a person at a terminal reads it, and is told what is undone.
-	marked bool
-}
+type historyText struct{ *history.HistoryResult }
 
 func (d historyText) Text(p *page.Page) {
 	page.TableOf(p, d.Items.Items, []page.Column[app.OperationRecord]{
@@ -44,7 +40,7 @@ func (d historyText) Text(p *page.Page) {
 			Cell: page.Text(func(op app.OperationRecord) thread.ActorKind { return op.As })},
 		{Column: screen.Column{Name: "ACTOR", Goes: 2, Shrinks: true},
 			Cell: page.Text(func(op app.OperationRecord) string { return op.Actor })},
-		{Column: screen.Column{Name: "COMMAND"}, Cell: d.command},
+		{Column: screen.Column{Name: "COMMAND"}, Cell: commandOf},
 		{Column: screen.Column{Name: "THREAD", Shrinks: true},
 			Cell: page.Text(func(op app.OperationRecord) thread.ThreadID { return page.OrZero(op.ThreadID) })},
 	})
@@ -52,19 +48,18 @@ func (d historyText) Text(p *page.Page) {
 	if d.Total == 0 {
 		p.Line("no operations")
 	}
-	if d.marked && d.Undo != "" {
+	if d.Undo != "" {
 		p.Line("leslie undo takes back %s", d.Undo)
 	}
-	if d.marked && d.Redo != "" {
+	if d.Redo != "" {
 		p.Line("leslie redo brings back %s", d.Redo)
 	}
 }
 
-// command is an operation's command. A person is told what it did to others; an operation
-// that is undone stands back.
-func (d historyText) command(op app.OperationRecord) screen.Cell {
+// commandOf is an operation's command, with what it did to others; an operation that is undone stands
+// back.
+func commandOf(op app.OperationRecord) screen.Cell {
 	switch {
-	case !d.marked:
 	case op.UndoneBy != "":
 		return screen.Faint(op.Command + " (undone)")
 	case op.Redoes != "":
@@ -98,6 +93,5 @@ func runHistory(c *cli.Call) (cli.Data, error) {
 		Since:  thread.Revision(c.Count("since", 0)), Before: c.RevisionOf("before"),
 		Limit: c.Count("limit", app.DefaultLimit),
 	}
-	return cli.RunUseCase(c, history.History, in,
-		func(d *history.HistoryResult) cli.Data { return historyText{d, c.PersonReads(c.Env.StdoutTTY)} })
+	return cli.RunUseCase(c, history.History, in, func(d *history.HistoryResult) cli.Data { return historyText{d} })
 }

@@ -31,13 +31,20 @@ func (d undoText) Text(p *page.Page) {
 	}
 	if d.Code != nil {
 		what := map[string]string{history.CodeReset: "goes back to before", history.CodeReverted: "reverts",
-			history.CodeGone: "no longer has", history.CodeAlready: "was reverted by somebody, who took back", history.CodeLanded: "is again at",
+			history.CodeGone: "no longer has", history.CodeAlready: "has a commit of somebody that reverts", history.CodeLanded: "is again at",
 			history.CodeRestored: "has its files again, at"}[d.Code.How]
 		commit := d.Code.Commit[:min(12, len(d.Code.Commit))]
 		if d.Code.Uncommitted {
 			commit += ", and what was not committed"
 		}
 		p.Line("  code: %s %s %s", d.Code.Branch, what, commit)
+		would := map[bool]string{true: "would make", false: "made"}[d.DryRun]
+		for _, branch := range d.Code.Remade {
+			p.Line("  %s %s again: no branch had its commits", would, branch)
+		}
+		for _, kept := range d.Code.Kept {
+			p.Line("  %s keeps %s, which no branch has", kept.Ref, kept.Commit[:12])
+		}
 		for _, id := range d.Code.Restored {
 			p.Line("  its worktree and its branch are back: %s", id)
 		}

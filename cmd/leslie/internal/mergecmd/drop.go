@@ -6,6 +6,7 @@ import (
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/page"
 	"leslie/codes"
+	"leslie/internal/app"
 	"leslie/internal/app/landing"
 	"leslie/internal/fact"
 	"leslie/internal/screen"
@@ -60,6 +61,9 @@ func wouldDrop(i *landing.DroppedItem) string {
 	}
 	if i.Worktree != nil {
 		text += "; its worktree " + *i.Worktree + " and its branch " + page.OrZero(i.Branch) + " go"
+	}
+	if len(i.Lost) > 0 {
+		text += "; too large to be kept: " + app.Joined(i.Lost)
 	}
 	return text
 }

@@ -56,6 +56,10 @@ func landedText(p *page.Page, i *landing.Item) {
 	if i.Merge != nil && i.Status == merging.Merged {
 		editedText(p, i.Merge.Edited)
 	}
+	if i.Status == merging.Planned {
+		foreseenText(p, i)
+		return
+	}
 	if i.Completed {
 		p.Line("completed %s", i.ThreadID)
 	}
@@ -77,6 +81,27 @@ func landedText(p *page.Page, i *landing.Item) {
 		p.Line("kept %s as %s (leslie code prune)", what, i.Removed.Ref)
 	}
 	p.Field("undo", i.Undo)
+}
+
+// foreseenText says what a landing would meet, and what would go with it.
+func foreseenText(p *page.Page, i *landing.Item) {
+	for _, wait := range i.Waits {
+		p.Line("  but first: %s", wait)
+	}
+	if i.Completed {
+		p.Line("  it completes %s", i.ThreadID)
+	}
+	switch {
+	case i.Removed != nil && i.Removed.Branch != "":
+		p.Line("  it removes its worktree and its branch %s", i.Removed.Branch)
+	case i.Removed != nil:
+		p.Line("  it removes its worktree; its branch stays")
+	case i.Kept != "":
+		p.Line("  it keeps its worktree and its branch: %s", i.Kept)
+	}
+	if len(i.Lost) > 0 {
+		p.Line("  too large to be kept: %s", app.Joined(i.Lost))
+	}
 }
 
 // editedText names the files whose conflicts are resolved as somebody edited them.

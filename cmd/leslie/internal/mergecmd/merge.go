@@ -171,6 +171,7 @@ func (d MergeText) howItGoesOn(p *page.Page) {
 	p.Line("decide: leslie merge resolve %s %s --take SIDE (%s)%s", id, external.Word(d.Conflicts[open].Path),
 		app.Joined(d.Conflicts[open].Takes()), edit)
 	p.Line("then: %s", then)
+	p.Line("or give it up: leslie merge abort %s", id)
 }
 
 // left says whose code is not merged, and how it could be.
