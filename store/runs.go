@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"os"
@@ -28,6 +29,9 @@ const runLock = "lock"
 // loopLock is the lock of the process that starts the agents of whatever is ready. No
 // thread has this name.
 const loopLock = ".loop"
+
+// loopLine is the file beside that lock with the line that starts such a process again.
+const loopLine = "line"
 
 // holdTries is how long a lock is tried for: whoever asks whether it is held has it for
 // a moment.
@@ -109,6 +113,15 @@ type RunLoop struct {
 	Killed bool // it does not, and did not end by itself
 	PID    int  // of its process, 0 if it cannot be read
 	Since  time.Time
+	Line   string // that started it, "" if nobody has said
+}
+
+// Again is the line that starts such a process again, in the background.
+func (l RunLoop) Again() string { return cmp.Or(l.Line, "leslie run --next --detach") }
+
+// KeepLoopLine keeps the line that starts the process that HoldLoop is for again.
+func (s *Store) KeepLoopLine(line string) {
+	_ = os.WriteFile(s.Path(path.Join(RunsDir, loopLock, loopLine)), []byte(line+"\n"), 0o600) // else the usual one is shown
 }
 
 // Loop returns what is known of the process that starts the agents of whatever is ready. Errors:
@@ -120,6 +133,8 @@ func (s *Store) Loop() (l RunLoop, err error) {
 	at := path.Join(RunsDir, loopLock, runLock)
 	text, _ := os.ReadFile(s.Path(at))
 	l.PID, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+	line, _ := os.ReadFile(s.Path(path.Join(RunsDir, loopLock, loopLine)))
+	l.Line = strings.TrimSpace(string(line))
 	l.Killed, l.Since = !l.Held && len(text) > 0, s.disk.ChangedAt(at).UTC().Truncate(time.Second)
 	return l, nil
 }

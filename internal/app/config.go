@@ -62,8 +62,8 @@ type Config struct {
 		Deny      []permit.Rule   `json:"deny"`
 		Default   *permit.Verdict `json:"default"`
 		Profile   *permit.Profile `json:"profile"` // the name of a set of rules
-		MaxTokens int64           `json:"maxTokens"`
-		MaxCost   float64         `json:"maxCost"`
+		MaxTokens *int64          `json:"maxTokens"`
+		MaxCost   *float64        `json:"maxCost"`
 		// MaxTime is how long a run may work, MaxTurnTime how long one turn of it.
 		MaxTime     *string `json:"maxTime"`
 		MaxTurnTime *string `json:"maxTurnTime"`
@@ -641,14 +641,14 @@ func (cfg Config) check(path string) error {
 	if p := cfg.Run.Profile; p != nil && !slices.Contains(permit.Profiles(), *p) {
 		return BadConfig(path, "run.profile", "it must be careful, normal or open, not "+Quoted(string(*p)))
 	}
-	if cfg.Run.MaxTokens < 0 {
-		return BadConfig(path, "run.maxTokens", "it must not be negative")
+	if n := cfg.Run.MaxTokens; n != nil && *n <= 0 {
+		return BadConfig(path, "run.maxTokens", "it must be more than 0; without it there is no limit")
 	}
 	if cfg.Run.Parallel < 0 {
 		return BadConfig(path, "run.parallel", "it must not be negative")
 	}
-	if cfg.Run.MaxCost < 0 {
-		return BadConfig(path, "run.maxCost", "it must not be negative")
+	if n := cfg.Run.MaxCost; n != nil && *n <= 0 {
+		return BadConfig(path, "run.maxCost", "it must be more than 0; without it there is no limit")
 	}
 	if b := cfg.Code.Branch; b != nil && strings.Count(*b, IDInBranch) != 1 {
 		return BadConfig(path, "code.branch", "it must contain "+IDInBranch+" once, not "+Quoted(*b))

@@ -341,6 +341,8 @@ type RunRecord struct {
 	Elsewhere []string `json:"elsewhere,omitempty"`
 	// Killed: it goes on as its record says, and its process is gone.
 	Killed bool `json:"killed,omitempty"`
+	// Ready: it is parked, and what it waited for is there.
+	Ready bool `json:"ready,omitempty"`
 	// NotBefore is when leslie run --next goes on with a run whose agent reached its own
 	// limit.
 	NotBefore *time.Time `json:"notBefore,omitempty"`
@@ -361,7 +363,18 @@ func LastRunOf(c *Call, t thread.Thread) *RunRecord {
 	}
 	r := RunOf(*t.LastRun())
 	r.Killed = c.runKilled(t)
+	r.Ready = r.Phase == thread.RunParked && r.Stop == thread.RunWaits && t.Status == thread.Active && t.Executor == thread.ByAgent && !c.asks(t)
 	return &r
+}
+
+// asks reports whether a thread waits for the answer to a question of its own, also if that cannot be read.
+func (c *Call) asks(t thread.Thread) (waits bool) {
+	waits = true
+	_, _ = c.store.View(c.ctx, func(s *thread.State) error {
+		waits = slices.ContainsFunc(s.OpenQuestions(t.ID), func(q thread.Question) bool { return q.ThreadID == t.ID })
+		return nil
+	})
+	return waits
 }
 
 // runKilled reports whether the process of a run that goes on is gone. What cannot be read goes on.

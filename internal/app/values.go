@@ -44,11 +44,11 @@ func Exists(name string) bool {
 }
 
 // Deref is what an optional text says, "" for nothing.
-func Deref(text *string) string {
-	if text == nil {
-		return ""
+func Deref[T any](p *T) (value T) {
+	if p != nil {
+		value = *p
 	}
-	return *text
+	return value
 }
 
 // Narrower reports whether a verdict allows less than another.

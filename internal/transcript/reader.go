@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -337,4 +338,15 @@ func Tail(dir string, n int) (string, error) {
 		text = strings.TrimLeftFunc(text[over:], func(r rune) bool { return r == '\uFFFD' })
 	}
 	return text, err
+}
+
+// LastUsage returns what the agent of a run said last of its use; nil for nothing, or what cannot be read.
+func LastUsage(dir, run string) (raw json.RawMessage) {
+	_, _ = fromEnd(dir, func(e Entry) bool {
+		if e.Run == run && e.Kind == Usage {
+			raw = e.Raw
+		}
+		return raw == nil && e.Run == run
+	})
+	return raw
 }

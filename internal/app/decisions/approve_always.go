@@ -125,7 +125,10 @@ func rulesFor(c *app.Call, g thread.Approval) ([]permit.Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := threads.AgentFolder(c, t)
+	dir, err := threads.AgentFolder(c, t)
+	if err != nil {
+		return nil, err
+	}
 	call := permit.Call{
 		Tool: g.Tool.Tool, Command: g.Tool.Command, Dir: filepath.ToSlash(app.Resolved(dir)), Own: dir != c.Project().Root(),
 	}

@@ -33,6 +33,8 @@ type runHandler struct {
 	last     time.Time // the last sign of life
 	calls    map[string]acp.ToolCall
 	asking   int
+	asked    time.Time     // since when the agent waits for a person
+	waited   time.Duration // how long it has, in this turn
 	refusals []string
 	parked   thread.ApprovalID // what nobody decided in time
 	junk     int
@@ -43,6 +45,7 @@ type runHandler struct {
 	resumed  bool
 	before   []thread.Cost // of what the session may tell again
 	earlier  []thread.Cost // of this run, before this process
+	anew     bool          // the session is open again, and the agent counts from nothing
 	reported *acp.Cost
 	used     thread.Use // when the turn began
 	context  int64      // tokens that the agent has read in the turn at least: those of its context
@@ -70,7 +73,7 @@ func (h *runHandler) recorded(run thread.Run) {
 func (h *runHandler) opened(used []thread.Cost, resumed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.calls, h.earlier, h.reported, h.resumed, h.usage = map[string]acp.ToolCall{}, used, nil, resumed, nil
+	h.calls, h.earlier, h.reported, h.resumed, h.anew, h.usage = map[string]acp.ToolCall{}, used, nil, resumed, false, nil
 	if b := h.s.run.Before; b != nil {
 		h.before = b.Used.Cost
 	}
@@ -81,13 +84,26 @@ func (h *runHandler) beginTurn(turn context.Context, cancel context.CancelCauseF
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.turn, h.cancel, h.first, h.last, h.words = turn, cancel, first, h.now(), ""
-	h.used, h.context, h.began, h.spent = h.s.run.Used, 0, h.last, ""
+	h.used, h.context, h.began, h.waited, h.spent = h.s.run.Used, 0, h.last, 0, ""
 }
 
+// turnBegan is when the turn began, later by the time for which the agent has waited for a person.
 func (h *runHandler) turnBegan() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.began
+	waited := h.waited
+	if h.asking > 0 {
+		waited += h.now().Sub(h.asked)
+	}
+	return h.began.Add(waited)
+}
+
+// toldContext reports whether the agent said how much its context has, by which the tokens of a turn are
+// counted until it ends.
+func (h *runHandler) toldContext() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.context > 0
 }
 
 // soFar is what the run has used, as far as the agent says it during a turn. The caller holds
@@ -161,19 +177,33 @@ func (h *runHandler) ended(u *acp.Usage, run *thread.Run) {
 // costs is what the run has cost, given what the agent said last of its session. A
 // session that was opened again may go on counting, or begin anew.
 func (h *runHandler) costs(said acp.Cost) []thread.Cost {
-	of := func(all []thread.Cost) float64 {
-		for _, c := range all {
-			if c.Currency == said.Currency {
-				return c.Amount
-			}
-		}
-		return 0
-	}
-	own := of(h.earlier) + said.Amount
-	if before := of(h.before); h.resumed && said.Amount >= before+of(h.earlier) {
+	earlier := amountIn(h.earlier, said.Currency)
+	own := earlier + said.Amount
+	if before := amountIn(h.before, said.Currency); h.resumed && !h.anew && said.Amount >= before+earlier {
 		own = said.Amount - before
 	}
-	return thread.PlusCost(h.earlier, thread.Cost{Amount: own - of(h.earlier), Currency: said.Currency})
+	return thread.PlusCost(h.earlier, thread.Cost{Amount: own - earlier, Currency: said.Currency})
+}
+
+// noteCost keeps what the agent says of the cost of its session. Where that falls, or begins lower than what
+// the session had cost, its count begins anew. The caller holds the lock.
+func (h *runHandler) noteCost(said acp.Cost) {
+	switch was := h.reported; {
+	case was != nil && was.Currency == said.Currency && said.Amount < was.Amount:
+		h.earlier, h.anew = h.costs(*was), true
+	case was == nil && said.Amount > 0 && said.Amount < amountIn(h.before, said.Currency)+amountIn(h.earlier, said.Currency):
+		h.anew = true
+	}
+	h.reported = &said
+}
+
+func amountIn(all []thread.Cost, currency string) float64 {
+	for _, c := range all {
+		if c.Currency == currency {
+			return c.Amount
+		}
+	}
+	return 0
 }
 
 // silence returns when to look again, and why the turn is to be cancelled because nothing
@@ -273,7 +303,7 @@ func (h *runHandler) Update(kind string, raw json.RawMessage) {
 	case acp.UpdateUsage:
 		var u acp.UsageUpdate
 		if json.Unmarshal(raw, &u) == nil {
-			h.noteUsage(u)
+			raw = withCost(raw, h.noteUsage(u))
 		}
 		h.s.log.Put(transcript.Usage, raw)
 		return
@@ -281,12 +311,13 @@ func (h *runHandler) Update(kind string, raw json.RawMessage) {
 	h.s.log.Put(transcript.Update, raw)
 }
 
-// noteUsage keeps what the agent says of its use, and ends the turn at a limit.
-func (h *runHandler) noteUsage(u acp.UsageUpdate) {
+// noteUsage keeps what the agent says of its use, and ends the turn at a limit. It returns what the run
+// has cost by then.
+func (h *runHandler) noteUsage(u acp.UsageUpdate) []thread.Cost {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if u.Cost != nil && u.Cost.Amount >= 0 {
-		h.reported = u.Cost
+		h.noteCost(*u.Cost)
 	}
 	if len(agents.LimitsIn(u.Meta, h.now())) > 0 {
 		h.usage = u.Meta
@@ -296,6 +327,43 @@ func (h *runHandler) noteUsage(u acp.UsageUpdate) {
 		h.spendLocked(reached)
 	}
 	h.s.in.budget.note(h.about.RunID, h.soFar())
+	return h.soFar().Cost
+}
+
+// costKey is where the transcript has, in what an agent says of its use, what the run has cost by then.
+const costKey = "runCost"
+
+// withCost adds what the run has cost to what an agent says of its use.
+func withCost(raw json.RawMessage, cost []thread.Cost) json.RawMessage {
+	var said map[string]json.RawMessage
+	if len(cost) == 0 || json.Unmarshal(raw, &said) != nil {
+		return raw
+	}
+	var err error
+	if said[costKey], err = json.Marshal(cost); err != nil {
+		return raw
+	}
+	if whole, err := json.Marshal(said); err == nil {
+		return whole
+	}
+	return raw
+}
+
+// costAtKill is what a run had cost when its process was killed: what is recorded, or what its agent said
+// since, as the transcript has it.
+func costAtKill(folder string, run thread.Run) []thread.Cost {
+	var said struct {
+		Cost []thread.Cost `json:"runCost"`
+	}
+	if raw := transcript.LastUsage(folder, string(run.ID)); json.Unmarshal(raw, &said) != nil {
+		return run.Used.Cost
+	}
+	for _, c := range said.Cost {
+		if more := c.Amount - amountIn(run.Used.Cost, c.Currency); more > 0 {
+			run.Used.Cost = thread.PlusCost(run.Used.Cost, thread.Cost{Amount: more, Currency: c.Currency})
+		}
+	}
+	return run.Used.Cost
 }
 
 // mostLimitWords is how much of what an agent says in a turn is looked through for a limit.
@@ -354,7 +422,9 @@ func (h *runHandler) Permission(ctx context.Context, r acp.PermissionRequest) ac
 	h.last = h.now()
 	before := h.calls[r.ToolCall.ID]
 	call := before.Merge(r.ToolCall)
-	h.asking++
+	if h.asking++; h.asking == 1 {
+		h.asked = h.last
+	}
 	turn := h.turn
 	h.mu.Unlock()
 	ctx, over := context.WithCancel(ctx)
@@ -362,8 +432,10 @@ func (h *runHandler) Permission(ctx context.Context, r acp.PermissionRequest) ac
 	defer over()
 	defer func() {
 		h.mu.Lock()
-		h.asking--
 		h.last = h.now()
+		if h.asking--; h.asking == 0 {
+			h.waited += h.last.Sub(h.asked)
+		}
 		h.mu.Unlock()
 	}()
 	p, d := agents.Decide(h.s.rules, before, r.ToolCall, h.dir)

@@ -21,9 +21,11 @@ type RunListRequest struct {
 // RunListResult has runs, in the order of their threads in a list.
 type RunListResult struct {
 	app.Items[RunItem]
-	// Loop: a process starts the agents of whatever is ready. LoopKilled: one did, and was killed.
-	Loop       bool `json:"loop"`
-	LoopKilled bool `json:"loopKilled,omitempty"`
+	// Loop: a process starts the agents of whatever is ready. LoopKilled: one did, and was killed; LoopNext is
+	// the line that starts it again.
+	Loop       bool   `json:"loop"`
+	LoopKilled bool   `json:"loopKilled,omitempty"`
+	LoopNext   string `json:"loopNext,omitempty"`
 }
 
 // RunItem is the newest run of a thread.
@@ -61,7 +63,9 @@ func RunList(c *app.Call, in RunListRequest) (*RunListResult, error) {
 	}
 	d.Total = len(d.Items.Items)
 	loop, err := c.Store().Loop()
-	d.Loop, d.LoopKilled = loop.Held, loop.Killed
+	if d.Loop, d.LoopKilled = loop.Held, loop.Killed; loop.Killed {
+		d.LoopNext = loop.Again()
+	}
 	return d, err
 }
 
@@ -119,7 +123,8 @@ func RunStop(c *app.Call, in RunStopRequest) (*RunResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, release, err := c.Store().HoldRun(c.Context(), d.ThreadID); err == nil { // else another process runs it by now
+	folder, release, err := c.Store().HoldRun(c.Context(), d.ThreadID)
+	if err == nil { // else another process runs it by now
 		defer release()
 		runner.EndLeftovers(runMarks(c, d.RunID))
 	}
@@ -128,6 +133,7 @@ func RunStop(c *app.Call, in RunStopRequest) (*RunResult, error) {
 		t, err := s.Thread(string(d.ThreadID))
 		if err == nil && t.LastRun().Going() && t.LastRun().ID == d.RunID {
 			t, err = s.EndRun(string(d.ThreadID), d.RunID, stamp, func(r *thread.Run) {
+				r.Used.Cost = costAtKill(folder, *r)
 				if r.Stop, r.Reason = thread.RunStopped, "its process was killed"; t.Status == thread.Completed {
 					r.Stop, r.Reason = thread.RunDone, ""
 				}

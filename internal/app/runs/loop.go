@@ -14,8 +14,10 @@ import (
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/agents"
+	"leslie/internal/external"
 	"leslie/internal/fact"
 	"leslie/internal/retry"
+	"leslie/internal/runner"
 	"leslie/store"
 	"leslie/thread"
 )
@@ -29,6 +31,7 @@ import (
 type RunLoopRequest struct {
 	Run       RunRequest // what holds for every run; its Thread is not used
 	Parallel  int        // how many agents at once; 0: what the configuration says, or 2
+	Flags     []string   // of the line, with which a killed loop is started again
 	UntilIdle bool       // end when nothing runs, and nothing will without somebody's doing
 	Objective string     // "": all
 }
@@ -114,6 +117,11 @@ func RunLoop(c *app.Call, in RunLoopRequest) (*RunLoopResult, error) {
 		return nil, err
 	}
 	defer release()
+	line := "leslie run --next --detach"
+	for _, word := range in.Flags {
+		line += " " + external.Word(word)
+	}
+	c.Store().KeepLoopLine(line)
 	err = l.loop()
 	return l.result(), err
 }
@@ -185,8 +193,8 @@ func (l *runLoop) loop() error {
 		if reached == "" {
 			next, at, err = l.look()
 		} else if l.nothingGoes() {
-			err = codes.RunBudget.New(fact.Of("threadId", "run --next"), fact.Of("reason", reached+" by all runs together")).
-				WithHint("See what each has done; leslie run --next goes on with all of them").WithNext("leslie status")
+			err = codes.RunBudget.New(fact.Of("threadId", "leslie run --next"), fact.Of("reason", reached+" by all runs together")).
+				WithHint("See what each has done; leslie run ID goes on with one of them, and leslie run --next begins what has not begun").WithNext("leslie status")
 		}
 		if err != nil || l.c.Context().Err() != nil {
 			wake()
@@ -229,11 +237,12 @@ type runnable struct {
 // look returns what is to be started now, and marks it as going; at is when time alone
 // will change that, zero for never. Errors: those of a view.
 func (l *runLoop) look() (next []runnable, at time.Time, err error) {
-	var found []thread.Thread
+	var found, waiting []thread.Thread
 	err = retry.Retry(l.c.Context(), l.c.Project().Environment().Retry, func(context.Context, int) error {
 		c := l.c.Project().Call(l.c.Context(), l.c.Caller(), app.Request{Command: "run"})
 		_, err := c.View(func(s *thread.State) (err error) {
 			found, at, err = l.candidates(s, c.Now())
+			waiting = slices.DeleteFunc(s.ThreadsInPhase(thread.RunStarting, thread.RunRunning), func(t thread.Thread) bool { return t.Status != thread.WaitingHuman })
 			return err
 		})
 		return err
@@ -241,6 +250,7 @@ func (l *runLoop) look() (next []runnable, at time.Time, err error) {
 	if err != nil {
 		return nil, at, err
 	}
+	l.parkKilled(waiting)
 	limits := agents.LimitsOf(l.c)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -281,6 +291,45 @@ func (l *runLoop) look() (next []runnable, at time.Time, err error) {
 		next = append(next, r)
 	}
 	return next, at, nil
+}
+
+// parkKilled records of runs whose process was killed that their threads wait for a person: nothing
+// starts them before that.
+func (l *runLoop) parkKilled(waiting []thread.Thread) {
+	for _, t := range waiting {
+		if run := t.LastRun(); run.Machine != "" && run.Machine != l.c.Project().Machine() {
+			continue
+		}
+		folder, release, err := l.c.Store().HoldRun(l.c.Context(), t.ID)
+		if err != nil { // it lives, or cannot be told
+			continue
+		}
+		s := &supervisor{c: l.c, id: t.ID, dir: l.c.Project().Root()}
+		runner.EndLeftovers(runMarks(l.c, t.LastRun().ID))
+		var parked *RunItem
+		c := s.call(l.c.Context(), "run end")
+		_, _ = c.System("run end", c.Now(), func(st *thread.State, stamp thread.Stamp) thread.ThreadID {
+			parked = nil
+			now, err := st.Thread(string(t.ID))
+			if err != nil || now.Status != thread.WaitingHuman || !now.LastRun().Going() {
+				return ""
+			}
+			e := endedBy(st, now)
+			if now, err = st.EndRun(string(t.ID), now.LastRun().ID, stamp, func(r *thread.Run) {
+				r.Stop, r.Reason, r.Used.Cost = e.stop, e.reason, costAtKill(folder, *r)
+			}); err != nil {
+				return ""
+			}
+			parked = &RunItem{ThreadID: now.ID, Title: now.Title, ThreadStatus: now.Status, RunRecord: app.RunOf(*now.LastRun())}
+			return now.ID
+		})
+		release()
+		if parked != nil {
+			l.mu.Lock()
+			l.ended = append(l.ended, *parked)
+			l.mu.Unlock()
+		}
+	}
 }
 
 // agentOf is the agent that a thread is to be run with: the one that is named, that of its
@@ -355,7 +404,7 @@ func (l *runLoop) run(r runnable) {
 	defer l.mu.Unlock()
 	l.c.Warn(c.Warnings()...)
 	if d == nil || d.Turns == r.turns { // it would come to the same at once
-		waits := codes.Has(err, codes.InvalidArgument)
+		waits := codes.Has(err, codes.InvalidArgument) || codes.Has(err, codes.NoCode)
 		if waits && l.refused == nil {
 			l.refused = err
 		}

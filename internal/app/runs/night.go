@@ -101,6 +101,14 @@ func (n *NightCheck) thread(c *app.Call, t thread.Thread) {
 	if t.Status != thread.Active {
 		n.stop("the thread is "+string(t.Status), "leslie status "+id)
 	}
+	var holds []thread.Hold
+	_, _ = c.View(func(s *thread.State) error { holds = s.Readiness().Holds(t); return nil })
+	for _, h := range holds {
+		n.stop("it begins only when "+string(h.On)+" is done, which is "+string(h.Status), "leslie status "+string(h.On))
+	}
+	if run := t.LastRun(); run != nil && run.Phase == thread.RunEnded {
+		n.stop("its last run has ended ("+string(run.Stop)+"), and leslie run --next begins no other until the thread changes", "leslie run log "+id)
+	}
 	if t.Executor != thread.ByAgent {
 		n.stop("its executor is a person", "leslie help transfer")
 	}

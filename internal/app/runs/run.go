@@ -179,6 +179,7 @@ func finishKilled(c *app.Call, in RunRequest, refusal error) (*RunResult, error)
 	runner.EndLeftovers(runMarks(c, s.run.ID))
 	s.log, err = transcript.Open(folder, transcript.Options{Run: string(s.run.ID), Now: c.Project().Environment().Now})
 	s.unkept(err)
+	s.run.Used.Cost = costAtKill(folder, s.run)
 	e, _, err := s.finished()
 	if err == nil {
 		err = s.end(e)
@@ -234,8 +235,8 @@ func (s *supervisor) chooseRun() (t thread.Thread, err error) {
 	if in.Mode != nil {
 		s.profile.Mode = *in.Mode
 	}
-	s.dir = threads.AgentFolder(c, t)
-	return t, nil
+	s.dir, err = threads.AgentFolder(c, t)
+	return t, err
 }
 
 // runLimits is what a run may use; 0: anything.
@@ -286,10 +287,10 @@ func RunRules(c *app.Call, t thread.Thread, in RunRequest) (permit.Rules, runLim
 		limits.turns = DefaultTurns
 	}
 	if limits.tokens == 0 {
-		limits.tokens = lower(user.Run.MaxTokens, project.Run.MaxTokens)
+		limits.tokens = lower(app.Deref(user.Run.MaxTokens), app.Deref(project.Run.MaxTokens))
 	}
 	if limits.cost == 0 {
-		limits.cost = lower(user.Run.MaxCost, project.Run.MaxCost)
+		limits.cost = lower(app.Deref(user.Run.MaxCost), app.Deref(project.Run.MaxCost))
 	}
 	if limits.time == 0 {
 		limits.time = lower(duration(user.Run.MaxTime), duration(project.Run.MaxTime))

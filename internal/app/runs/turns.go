@@ -107,8 +107,9 @@ func (s *supervisor) supervise() error {
 	defer func() { s.in.budget.end(s.run.ID) }()
 	s.told, s.refused = map[thread.InjectionID]bool{}, map[string]bool{}
 	again := s.run.Turns > 0 || s.run.SessionID != ""
-	if s.run.Attempts > 1 { // its process may have been killed before it could end the agent
+	if s.run.Attempts > 1 { // its process may have been killed before it could end the agent, or record what that cost
 		runner.EndLeftovers(runMarks(s.c, s.run.ID))
+		s.run.Used.Cost = costAtKill(s.folder, s.run)
 	}
 	if reason := cmp.Or(s.limits.reached(0, s.run.Used), s.in.budget.spent()); reason != "" {
 		return s.end(&runEnd{stop: thread.RunBudget, reason: reason})
@@ -301,7 +302,7 @@ func (s *supervisor) limitsUntold() {
 	if s.turns == 0 {
 		return
 	}
-	if _, known := s.run.Used.Tokens(); !known && s.limits.tokens > 0 {
+	if _, known := s.run.Used.Tokens(); !known && s.limits.tokens > 0 && !s.handler.toldContext() {
 		s.lacks("does not tell how many tokens it uses: their limit did not hold")
 	}
 	if len(s.run.Used.Cost) == 0 && s.limits.cost > 0 {

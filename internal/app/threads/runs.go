@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"leslie/internal/app"
+	"leslie/internal/app/agents"
 	"leslie/internal/app/code"
 	"leslie/thread"
 )
@@ -70,11 +71,18 @@ func OutcomeOf(r app.RunRecord) RunOutcome {
 func (l *RunLine) next() string {
 	id := string(l.ThreadID)
 	switch l.Result {
+	case OutcomeLimit:
+		if l.Ready {
+			return "leslie run " + id
+		}
 	case OutcomeRunning:
 		return "leslie run log " + id + " --follow"
 	case OutcomeWanted:
 		return "leslie run list"
 	case OutcomeParked:
+		if l.Ready {
+			return "leslie run " + id
+		}
 		return "leslie status " + id
 	case OutcomeKilled:
 		return "leslie run " + id
@@ -133,8 +141,11 @@ func (d *SummaryResult) addRuns(c *app.Call, all []thread.Thread, since time.Tim
 		}
 		d.Runs = append(d.Runs, line)
 	}
-	amounts := code.AmountsWithLanded(c, owners...)
+	amounts, limits := code.AmountsWithLanded(c, owners...), agents.LimitsOf(c)
 	for i := range d.Runs {
+		if l := &d.Runs[i]; l.Stop == thread.RunLimited && agents.LimitedNow(c, limits, l.Agent).IsZero() {
+			l.Ready = true
+		}
 		d.Runs[i].Changes = amounts[d.Runs[i].ThreadID]
 		d.Runs[i].Next = d.Runs[i].next()
 	}
@@ -142,7 +153,7 @@ func (d *SummaryResult) addRuns(c *app.Call, all []thread.Thread, since time.Tim
 	if err == nil && (loop.Held || loop.Killed) {
 		d.Loop = &RunLoopRecord{Killed: loop.Killed, Since: loop.Since, Next: "leslie run stop --loop"}
 		if loop.Killed {
-			d.Loop.Next = "leslie run --next --detach"
+			d.Loop.Next = loop.Again()
 		}
 	}
 	return err

@@ -12,12 +12,19 @@ import (
 	"leslie/thread"
 )
 
-// AgentFolder is the folder in which a thread's agent works.
-func AgentFolder(c *app.Call, t thread.Thread) string {
-	if owned := contextCode(c, t); owned != nil && owned.State == thread.CodeReady {
-		return owned.Folder
+// AgentFolder is the folder in which a thread's agent works: its worktree, or the project's folder if it
+// owns no code. Errors: T802 for a thread whose worktree is not there.
+func AgentFolder(c *app.Call, t thread.Thread) (string, error) {
+	owned := contextCode(c, t)
+	switch {
+	case owned == nil:
+		return c.Project().Root(), nil
+	case owned.State == thread.CodeReady:
+		return owned.Folder, nil
 	}
-	return c.Project().Root()
+	id := string(t.ID)
+	return "", thread.NoCode(t.ID, "its worktree is not there, and no agent works elsewhere in its place").
+		WithHint("leslie code restore " + id + " brings it back; where the repository has moved, leslie code repair does").WithNext("leslie code " + id)
 }
 
 // dropIdle removes the listed threads that have nothing to merge: their files are those

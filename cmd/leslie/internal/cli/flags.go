@@ -401,10 +401,10 @@ func checkNumber(text string) *Fault {
 }
 
 func checkAmount(text string) *Fault {
-	if n, err := strconv.ParseFloat(text, 64); err == nil && n >= 0 && !math.IsInf(n, 0) {
+	if n, err := strconv.ParseFloat(text, 64); err == nil && n > 0 && !math.IsInf(n, 0) {
 		return nil
 	}
-	return Wrong("must be an amount such as 2.50, not " + strconv.Quote(text))
+	return Wrong("must be an amount above zero such as 2.50, not " + strconv.Quote(text))
 }
 
 func checkDuration(text string) *Fault {

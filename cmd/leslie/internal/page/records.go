@@ -81,6 +81,8 @@ func RunEnding(r app.RunRecord) string {
 	switch {
 	case r.Killed:
 		return "its process was killed"
+	case r.Ready:
+		return "parked: what it waited for is there"
 	case r.Stop == "":
 		return string(r.Phase)
 	}

@@ -203,7 +203,7 @@ func (d runListText) Text(p *page.Page) {
 	case d.Loop:
 		p.Line("leslie run --next starts what is ready")
 	case d.LoopKilled:
-		p.Line("leslie run --next was killed; to go on: leslie run --next --detach")
+		p.Line("leslie run --next was killed; to go on: %s", d.LoopNext)
 	case d.Total == 0:
 		p.Line("no agent runs; leslie run THREAD starts one, leslie run --next those of whatever is ready")
 	}

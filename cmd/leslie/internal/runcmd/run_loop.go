@@ -34,11 +34,25 @@ func runNext(c *cli.Call, run runs.RunRequest) (cli.Data, error) {
 	if c.On("detach") {
 		return detach(c, runs.DetachRequest{Loop: &in})
 	}
+	in.Flags = loopFlags(c)
 	d, err := cli.UseCase(c, runs.RunLoop, in)
 	if d == nil {
 		return nil, err
 	}
 	return runLoopText{d}, err
+}
+
+// loopFlags are the flags with which the same is started again.
+func loopFlags(c *cli.Call) (flags []string) {
+	for _, f := range c.Line.Flags {
+		switch f.Name {
+		case "agent", "turns", "ask", "mode", "max-tokens", "max-cost", "max-time", "parallel", "objective":
+			flags = append(flags, "--"+f.Name, f.Text)
+		case "until-idle":
+			flags = append(flags, "--"+f.Name)
+		}
+	}
+	return flags
 }
 
 // newWorkFlags say what the thread of run --new is.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"leslie/cmd/leslie/internal/cli"
@@ -84,21 +85,34 @@ func outcome(o threads.RunOutcome) screen.Cell {
 	return screen.Waiting(text)
 }
 
-// runWords says why a run stands as it does, or the title of one that goes on or is done, what it
-// brought, and what it has used.
+// runWords says why a run stands as it does, what changed in the person's checkout, what the run brought and
+// has used, and the title of one that goes on or is done.
 func runWords(r threads.RunLine) string {
-	words := r.Title
-	if r.Reason != "" && r.Result != threads.OutcomeDone {
-		words = r.Reason
+	var words []string
+	add := func(text string) {
+		if text != "" {
+			words = append(words, text)
+		}
 	}
-	words += page.Behind("; ", page.ChangesText(r.Changes))
-	if len(r.FailedChecks) > 0 {
-		words += "; failed: " + app.Joined(r.FailedChecks)
+	told := r.Reason != "" && r.Result != threads.OutcomeDone
+	switch {
+	case r.Ready:
+		add("what it waited for is there")
+	case told && r.Stop == thread.RunBudget:
+		add("its limit was reached: " + r.Reason)
+	case told:
+		add(r.Reason)
 	}
+	add(page.Behind("while it ran, changed in your checkout: ", app.Joined(r.Elsewhere)))
+	add(page.ChangesText(r.Changes))
+	add(page.Behind("failed: ", app.Joined(r.FailedChecks)))
 	if used := page.UsedText(r.Used); used != r.Reason {
-		words += page.Behind("; ", used)
+		add(used)
 	}
-	return words + page.Behind("; changed in your checkout: ", app.Joined(r.Elsewhere))
+	if !told {
+		add(r.Title)
+	}
+	return strings.Join(words, "; ")
 }
 
 // heldText lists what the caller holds.
