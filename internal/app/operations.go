@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"leslie/internal/fact"
@@ -24,9 +25,11 @@ type OperationRecord struct {
 	// Continues is an operation of the same call that is one with this one; the history
 	// lists only the last of them.
 	Continues thread.OperationID `json:"continues,omitempty"`
-	Undoes    thread.OperationID `json:"undoes,omitempty"`
-	Redoes    thread.OperationID `json:"redoes,omitempty"`
-	Began     []WaitingItem      `json:"-"` // what waits for a person since then; set by Observe
+	// GivenUp: a merge ended by it that was not applied.
+	GivenUp bool               `json:"givenUp,omitempty"`
+	Undoes  thread.OperationID `json:"undoes,omitempty"`
+	Redoes  thread.OperationID `json:"redoes,omitempty"`
+	Began   []WaitingItem      `json:"-"` // what waits for a person since then; set by Observe
 }
 
 // OperationOf is an operation as an answer shows it; undoneBy is the one that took it back, "" for none.
@@ -34,7 +37,7 @@ func OperationOf(op thread.Operation, undoneBy thread.OperationID) OperationReco
 	return OperationRecord{
 		Seq: op.Seq, OperationID: op.ID, Time: op.Time, As: op.As, Actor: op.Actor, Command: op.Command,
 		ThreadID: OrNull(op.ThreadID), Params: withoutLines(op),
-		UndoneBy: undoneBy, Continues: op.Continues, Undoes: op.Undoes, Redoes: op.Redoes,
+		UndoneBy: undoneBy, Continues: op.Continues, GivenUp: givesUp(op), Undoes: op.Undoes, Redoes: op.Redoes,
 	}
 }
 
@@ -54,4 +57,19 @@ func withoutLines(op thread.Operation) json.RawMessage {
 		return op.Params
 	}
 	return raw
+}
+
+// givesUp reports whether an operation only ended a merge.
+func givesUp(op thread.Operation) bool {
+	ends := false
+	for _, ch := range op.Changes {
+		switch table, _, _ := strings.Cut(ch.Record, "/"); table {
+		case thread.TableMerges:
+			ends = ends || thread.Absent(ch.After)
+		case thread.TableApprovals:
+		default:
+			return false
+		}
+	}
+	return ends
 }

@@ -189,6 +189,10 @@ func (w Worktree) CanLand(ctx context.Context, l Landing, tree string) error {
 	if err := w.repo.CheckPrograms(ctx); err != nil {
 		return err
 	}
+	refused, err := w.refusesTree(ctx, l.Old, tree)
+	if err != nil || refused == "" {
+		return err
+	}
 	changed, err := w.repo.Changes(ctx, string(l.Old), tree)
 	if err != nil {
 		return err
@@ -209,11 +213,37 @@ func (w Worktree) CanLand(ctx context.Context, l Landing, tree string) error {
 	}
 	switch {
 	case len(local) > 0:
-		return l.blocked(w.Dir, "files in its worktree have local changes where the merge writes", local...)
+		return l.blocked(w.Dir, "files with local changes are in the way", local...)
 	case len(others) > 0:
-		return l.blocked(w.Dir, "files that git does not track are where the merge writes", others...)
+		return l.blocked(w.Dir, "files that git does not track are in the way", others...)
 	}
-	return nil
+	return l.blocked(w.Dir, "files that git does not track are in the way", notUptodate(refused)...)
+}
+
+// refusesTree returns what git says that would not move the worktree from a commit to a tree, "" if it would. It
+// changes nothing.
+func (w Worktree) refusesTree(ctx context.Context, from Commit, tree string) (stderr string, err error) {
+	index, err := w.copyIndex(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer index.close()
+	for _, args := range [][]string{
+		{"update-index", "-q", "--refresh"}, // read-tree takes a file for changed whose times are not those of the index
+		{"read-tree", "-n", "-m", "-u", string(from), tree},
+	} {
+		_, err = index.run(ctx, command{args: args})
+		if killed(err) || ctx.Err() != nil {
+			return "", broken(err)
+		}
+	}
+	if err == nil {
+		return "", nil
+	}
+	if stderr = stderrOf(err); len(notUptodate(stderr)) == 0 {
+		return "", broken(err)
+	}
+	return stderr, nil
 }
 
 // inTheWay reads from git's message which files a merge would overwrite.
@@ -223,11 +253,11 @@ func inTheWay(stderr string) (paths []string, reason string) {
 		case listed:
 			paths = append(paths, strings.TrimSpace(path))
 		case strings.Contains(line, "local changes"):
-			reason = "files in its worktree have local changes where the merge writes"
+			reason = "files with local changes are in the way"
 		case strings.Contains(line, "untracked working tree files"):
-			reason = "files that git does not track are where the merge writes"
+			reason = "files that git does not track are in the way"
 		case strings.Contains(line, "lose untracked files"):
-			reason = "folders with files that git does not track are where the merge writes"
+			reason = "folders with files that git does not track are in the way"
 		}
 	}
 	if reason == "" {

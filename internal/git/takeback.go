@@ -37,6 +37,11 @@ func (r *Repo) Back(ctx context.Context, l Landing) (how string, tip Commit, err
 		return Gone, tip, err
 	}
 	has, err := r.Contains(ctx, tip, l.New)
+	if err == nil && has && tip != l.New {
+		if empty, err := r.SameTree(ctx, string(l.New), string(cmp.Or(l.Onto, l.Old))); err != nil || empty {
+			return Gone, tip, err // it brought nothing that could be reverted
+		}
+	}
 	if err == nil && !has {
 		has, err = r.HasContent(ctx, l, tip)
 	}
@@ -198,7 +203,7 @@ func (r *Repo) reset(ctx context.Context, l Landing, lock *os.File) error {
 		return err
 	}
 	if paths := notUptodate(stderrOf(err)); len(paths) > 0 {
-		return l.blocked(at.Dir, "files in its worktree have local changes where the undo writes", paths...)
+		return l.blocked(at.Dir, "files with local changes are in the way", paths...)
 	}
 	return broken(err)
 }
@@ -250,6 +255,18 @@ func (r *Repo) CanLandAgain(ctx context.Context, l Landing) (has bool, err error
 		return false, ErrMoved
 	}
 	return tip == l.New, nil
+}
+
+// CheckAgain returns what would prevent LandAgain: its errors.
+func (r *Repo) CheckAgain(ctx context.Context, l Landing) error {
+	if has, err := r.CanLandAgain(ctx, l); err != nil || has {
+		return err
+	}
+	at, err := r.checkedOut(ctx, l)
+	if err != nil || at == nil {
+		return err
+	}
+	return at.CanLand(ctx, l, string(l.New))
 }
 
 // undoing is the file that says, while a git moves a worktree back or forward again, from

@@ -97,6 +97,9 @@ func landingGone(ctx context.Context, repo *git.Repo, t thread.Thread, l thread.
 	if err != nil || tip == "" || string(tip) == l.Commit {
 		return "", err
 	}
+	if empty, err := repo.SameTree(ctx, l.Commit, l.From); err != nil || empty {
+		return "", err
+	}
 	reverted, err := repo.TakenBack(ctx, git.Landing{Old: git.Commit(l.From), New: git.Commit(l.Commit)}, tip)
 	if err == nil && reverted {
 		return RevertedThere, nil

@@ -1,6 +1,9 @@
 package history
 
 import (
+	"slices"
+
+	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/store"
 	"leslie/thread"
@@ -23,6 +26,35 @@ type HistoryResult struct {
 	// were asked for and these are among the newest.
 	Undo thread.OperationID `json:"undo,omitempty"`
 	Redo thread.OperationID `json:"redo,omitempty"`
+	// UndoRefused says why Undo cannot be undone, as far as its records say it; "" if it can.
+	UndoRefused string `json:"undoRefused,omitempty"`
+}
+
+// broughtBack reports whether an operation removed a worktree or dropped a thread: its undo is not undone.
+func (w *walk) broughtBack(id thread.OperationID) bool {
+	op, ok, err := w.c.Store().FindOperation(w.c.Context(), func(op thread.Operation) bool { return op.ID == id }, string(id))
+	removed, _ := thread.RemovedIn(op)
+	return ok && err == nil && (removed != "" || op.Command == app.DropCommand)
+}
+
+// refused says why one of some operations cannot be undone, if it made code or belongs to a merge that is
+// pending; "" for others.
+func (w *walk) refused(id thread.OperationID, all []thread.Operation) (why string) {
+	i := slices.IndexFunc(all, func(op thread.Operation) bool { return op.ID == id })
+	if i < 0 || landedBy(all[i]) != nil || all[i].Command == app.DropCommand {
+		return ""
+	}
+	if removed, _ := thread.RemovedIn(all[i]); removed != "" {
+		return ""
+	}
+	_, _ = w.c.View(func(s *thread.State) error {
+		_, err := s.Invert(all[i], w.c.Operation())
+		if e := codes.Of(err); codes.Has(err, codes.UndoConflict) {
+			why = e.Facts().Text("reason") + ". " + e.Hint()
+		}
+		return nil
+	})
+	return why
 }
 
 // History lists recorded operations. Errors: T101, T105, those of reading.
@@ -60,9 +92,10 @@ func History(c *app.Call, in HistoryRequest) (*HistoryResult, error) {
 		}
 		d.Undo = op.ID
 	}
-	if w.redo != nil {
+	if w.redo != nil && !w.broughtBack(w.redo.Undoes) {
 		d.Redo = w.redo.Undoes
 	}
+	d.UndoRefused = w.refused(d.Undo, h.Operations)
 	return d, nil
 }
 

@@ -171,12 +171,15 @@ func (u *Undoing) Run() (data *UndoResult, err error) {
 	}
 	u.roll = &codeUndo{CodeRoll: CodeRoll{C: c}}
 	defer u.roll.Release()
-	_, err = c.View(func(s *thread.State) (err error) {
+	invert := func(s *thread.State) (err error) {
 		if _, err = s.RespectClaims(u.op, c.Operation()); err == nil { // before code moves
 			u.in, err = u.Invert(s, u.op, c.Operation())
 		}
 		return err
-	})
+	}
+	if _, err = c.View(invert); codes.Has(err, codes.UndoConflict) && u.reopenFirst() {
+		_, err = c.View(invert)
+	}
 	if err == nil {
 		err = u.plan()
 	}

@@ -61,6 +61,14 @@ type KeptAlone struct {
 func (u *Undoing) restoreSources(repo *git.Repo) {
 	d := u.result.Code
 	for _, id := range d.gone {
+		if u.dryRun {
+			if code.CheckKept(u.c, id) == nil {
+				d.Restored = append(d.Restored, id)
+			} else {
+				d.Restore = append(d.Restore, "leslie code restore "+string(id))
+			}
+			continue
+		}
 		removal, ok, err := u.c.Store().FindOperation(u.c.Context(), func(op thread.Operation) bool {
 			of, began := thread.RemovedIn(op)
 			return of == id && !began
@@ -90,25 +98,46 @@ func (u *Undoing) restoreSources(repo *git.Repo) {
 // the thread completed.
 func (u *Undoing) reopen() {
 	d, ended := u.result.Code, u.result.Code.Ended
-	d.Ended = nil
+	d.Ended, d.Reopened = nil, u.reopened
 	for _, id := range ended {
-		known := undone{}
-		done, ok, err := u.c.Store().FindOperation(u.c.Context(), func(op thread.Operation) bool {
-			removed, _ := thread.RemovedIn(op)
-			return !known.has(op) && op.Continues == u.op.ID && op.ThreadID == id && removed == ""
-		}, string(u.op.ID))
-		if ok = ok && err == nil && u.c.Request().Expect == nil; ok {
-			call := u.c.Beside("undo")
-			call.SetContinues(done.ID)
-			_, err = NewUndoing(call, done, u.dryRun).Run()
-			u.c.Include(call)
-		}
-		if !ok || err != nil {
-			d.Ended = append(d.Ended, id)
-		} else {
+		if u.undoDone(id) {
 			d.Reopened = append(d.Reopened, id)
+		} else {
+			d.Ended = append(d.Ended, id)
 		}
 	}
+}
+
+// undoDone undoes the completion of a thread by the landing, and reports whether it could.
+func (u *Undoing) undoDone(id thread.ThreadID) bool {
+	known := undone{}
+	done, ok, err := u.c.Store().FindOperation(u.c.Context(), func(op thread.Operation) bool {
+		removed, _ := thread.RemovedIn(op)
+		return !known.has(op) && op.Continues == u.op.ID && op.ThreadID == id && removed == ""
+	}, string(u.op.ID))
+	if !ok || err != nil || u.c.Request().Expect != nil {
+		return false
+	}
+	call := u.c.Beside("undo")
+	call.SetContinues(done.ID)
+	_, err = NewUndoing(call, done, u.dryRun).Run()
+	u.c.Include(call)
+	return err == nil
+}
+
+// reopenFirst undoes the completion of the threads that the landing completed before the landing itself, which
+// changed their status, too; it reports whether there was one.
+func (u *Undoing) reopenFirst() bool {
+	m := landedBy(u.op)
+	if m == nil || u.dryRun {
+		return false
+	}
+	for _, source := range m.Code.Landing.Sources {
+		if u.undoDone(source.ThreadID) {
+			u.reopened = append(u.reopened, source.ThreadID)
+		}
+	}
+	return len(u.reopened) > 0
 }
 
 // How code was taken back.
@@ -247,7 +276,7 @@ func (u *Undoing) takeBackCode() error {
 	if err == nil {
 		err = u.removedSince(*l)
 	}
-	if err == nil && !u.dryRun {
+	if err == nil {
 		u.restoreSources(repo)
 	}
 	if err == nil {
@@ -414,7 +443,7 @@ func (u *Undoing) landAgain(m thread.Merge) error {
 	}
 	landing := git.Landing{Branch: l.Branch, Old: git.Commit(l.Old), New: git.Commit(l.New)}
 	if u.dryRun {
-		_, err = repo.CanLandAgain(u.c.Context(), landing)
+		err = repo.CheckAgain(u.c.Context(), landing)
 	} else {
 		err = repo.LandAgain(u.c.Context(), landing)
 	}

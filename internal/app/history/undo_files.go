@@ -36,6 +36,7 @@ type Undoing struct {
 	reversal thread.Reversal
 	roll     *codeUndo
 	bases    map[thread.ThreadID]thread.CodeBase // of later merges of code that was reverted
+	reopened []thread.ThreadID                   // before the landing that completed them was undone
 	kept     []keptRef                           // of sources whose commits no branch has any more
 }
 

@@ -55,7 +55,7 @@ func (w *walk) take(op thread.Operation) {
 	case own && !op.Steps() && w.undo == nil && !w.passes(op) && !w.ended(op) && !w.isBack(op):
 		w.undo = &op
 	}
-	if own && !op.Steps() && w.last == nil {
+	if own && !op.Steps() && w.last == nil && !undone && !w.ended(op) && !w.isBack(op) {
 		w.last = &op
 	}
 }
@@ -145,7 +145,7 @@ func ownToRedo(c *app.Call) (thread.Operation, error) {
 		return *w.redo, nil
 	case w.last != nil:
 		return thread.Operation{}, err.With(fact.Of("later", w.last.ID)).
-			WithHint("Redo only follows your own undo: your last operation is '" + string(w.last.ID) + "' (" + w.last.Command +
+			WithHint("Redo only follows your own undo, and nothing is undone since your last operation '" + string(w.last.ID) + "' (" + w.last.Command +
 				"). To redo what an older undo took back, undo that undo: leslie undo OP")
 	}
 	return thread.Operation{}, err.WithHint("You have undone nothing here")

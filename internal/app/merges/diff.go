@@ -79,8 +79,10 @@ type DiffResult struct {
 	Files []FileDiff    `json:"files"` // artifacts, null if only code is compared
 	// Pending is the landing of the thread's code that waits; "" for none.
 	Pending thread.MergeID `json:"pending,omitempty"`
-	Added   int            `json:"added"` // lines of them
-	Removed int            `json:"removed"`
+	// BothCode: two threads are compared that both own code, which is not.
+	BothCode bool `json:"bothCode,omitempty"`
+	Added    int  `json:"added"` // lines of them
+	Removed  int  `json:"removed"`
 }
 
 // FileChange says how a file differs.
@@ -159,10 +161,28 @@ func Diff(c *app.Call, in DiffRequest) (*DiffResult, error) {
 		d.Files, d.Added, d.Removed = nil, 0, 0
 		return d, d.addCode(c, in, owner, append(ofCode, patterns...))
 	}
+	if codes.Has(err, codes.ScopeNotFound) && owner.OwnedCode() != nil {
+		return nil, codes.Of(err).WithHint("No artifact of the thread, and no file of its code has this path; paths of code begin at the top of the repository").
+			WithNext("leslie diff "+string(owner.ID)+" --stat", "leslie artifacts "+string(owner.ID))
+	}
 	if err != nil {
 		return nil, err
 	}
-	return d, nil
+	return d, d.noteCode(c)
+}
+
+// noteCode notes that both sides have code, which is not compared.
+func (d *DiffResult) noteCode(c *app.Call) error {
+	if d.Code != nil || d.From.Kind != app.CurrentVersion || d.To.Kind != app.CurrentVersion || d.From.ThreadID == d.To.ThreadID {
+		return nil
+	}
+	_, err := c.View(func(s *thread.State) error {
+		from, _ := s.Threads.Peek(string(d.From.ThreadID))
+		to, _ := s.Threads.Peek(string(d.To.ThreadID))
+		d.BothCode = from.OwnedCode() != nil && to.OwnedCode() != nil
+		return nil
+	})
+	return err
 }
 
 // meantCode reports whether patterns that match no artifact (T203) match files of the thread's code.

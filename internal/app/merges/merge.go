@@ -199,10 +199,15 @@ func LandOnto(c *app.Call, in MergeRequest, branch, message string) (*MergeResul
 	if err != nil {
 		return nil, err
 	}
-	return in.beginOrResume(c, merging.Request{
+	changed := c.Changed()
+	result, err := in.beginOrResume(c, merging.Request{
 		Target: in.Sources[0], Sources: in.Sources, Onto: branch, Message: message, Strategy: in.Strategy, Validate: in.Validate,
 		RequireApproval: in.RequireApproval, Only: merging.OnlyCode, Squash: in.Squash, Rebase: in.Rebase, MergeCommit: in.MergeCommit, Uncommitted: in.Uncommitted, Unread: in.Unread,
 	}, conf)
+	if result == nil && in.Uncommitted != merging.TakeUncommitted && (codes.Has(err, codes.LandingBlocked) || codes.Has(err, codes.WorktreeBusy)) {
+		c.SetChanged(changed) // the merge that was begun has been given up
+	}
+	return result, err
 }
 
 // beginOrResume carries a merge out, or goes on with it if it is pending.

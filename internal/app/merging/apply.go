@@ -29,7 +29,7 @@ func (s *Session) Apply() (*Result, error) {
 	if err := reviewed(s.Planning); err != nil { // somebody may have looked while the merge was asked about
 		return s.waits(err)
 	}
-	a := &application{Session: s, consent: consent, changes: s.changeSet()}
+	a := &application{Session: s, consent: consent, changes: s.changeSet(), fresh: !s.recorded}
 	if err := a.land(); err != nil {
 		return s.waits(err)
 	}
@@ -52,6 +52,7 @@ type application struct {
 	*Session
 	consent *consent
 	changes changes.Set
+	fresh   bool // nobody has decided anything, and nothing was recorded before
 	stage   *store.Stage
 	shares  []thread.Share
 	result  *Result

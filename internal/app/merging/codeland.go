@@ -164,7 +164,15 @@ func noteLanded(p *Planning, files int) {
 
 // notLanded adds the merge, which stays pending, to the reason why the code did not land.
 func (a *application) notLanded(err error) error {
-	if codes.Has(err, codes.LandingBlocked) || codes.Has(err, codes.WorktreeBusy) || codes.Has(err, codes.UntrustedGitConfig) {
+	refused := codes.Has(err, codes.LandingBlocked) || codes.Has(err, codes.WorktreeBusy) || codes.Has(err, codes.UntrustedGitConfig)
+	if refused && a.fresh && a.record.Onto != "" && a.giveUp() {
+		e := codes.Of(err)
+		if codes.Has(err, codes.LandingBlocked) {
+			e = e.WithHint("Commit or move these files, then land again: " + a.record.GoesOn())
+		}
+		return e.WithNext("leslie diff " + string(a.record.Target))
+	}
+	if refused {
 		a.forgetLanding()
 	}
 	if e := codes.Of(err); e != nil && !codes.Has(err, codes.Interrupted) {
@@ -172,6 +180,20 @@ func (a *application) notLanded(err error) error {
 			WithHint(e.Hint() + ": " + a.record.GoesOn())
 	}
 	return err
+}
+
+// giveUp ends a merge that this call has begun, in which nobody has decided anything, because it cannot land,
+// and reports whether it has. If that cannot be recorded, the merge stays pending.
+func (a *application) giveUp() bool {
+	if err := a.call.Update(a.record.Target, nil, func(st *thread.State, stamp thread.Stamp) error {
+		_, err := st.EndMerge(string(a.record.ID), "its code could not land", stamp)
+		return err
+	}); err != nil {
+		return false
+	}
+	dropPending(a.Session)
+	a.recorded = false
+	return true
 }
 
 // forgetLanding records that git refused to land and wrote nothing. Otherwise somebody's

@@ -246,7 +246,13 @@ func (p *Planning) file(path string) (merge.Change, bool) {
 
 // idle reports whether the target already has the plan's result.
 func (p *Planning) idle() bool {
-	return p.inputs.code == nil && !slices.ContainsFunc(p.plan.Files, func(f merge.Change) bool { return !f.Idle() })
+	return (p.inputs.code == nil || p.landsNothing()) && !slices.ContainsFunc(p.plan.Files, func(f merge.Change) bool { return !f.Idle() })
+}
+
+// landsNothing reports whether a branch of no thread already has what the code would bring to it.
+func (p *Planning) landsNothing() bool {
+	made := p.planned.code
+	return p.record.Onto != "" && made != nil && made.tree != "" && len(made.changes) == 0 && p.inputs.code.forward == nil
 }
 
 // stale is T304.

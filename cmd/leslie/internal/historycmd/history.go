@@ -48,7 +48,10 @@ func (d historyText) Text(p *page.Page) {
 	if d.Total == 0 {
 		p.Line("no operations")
 	}
-	if d.Undo != "" {
+	switch {
+	case d.UndoRefused != "":
+		p.Line("leslie undo cannot take back %s: %s", d.Undo, d.UndoRefused)
+	case d.Undo != "":
 		p.Line("leslie undo takes back %s", d.Undo)
 	}
 	if d.Redo != "" {
@@ -62,6 +65,8 @@ func commandOf(op app.OperationRecord) screen.Cell {
 	switch {
 	case op.UndoneBy != "":
 		return screen.Faint(op.Command + " (undone)")
+	case op.GivenUp && op.Command != "merge abort":
+		return screen.Faint(op.Command + " (given up)")
 	case op.Redoes != "":
 		return screen.Text(op.Command + " " + string(op.Redoes))
 	case op.Undoes != "":

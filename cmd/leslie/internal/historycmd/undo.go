@@ -46,7 +46,7 @@ func (d undoText) Text(p *page.Page) {
 			p.Line("  %s keeps %s, which no branch has", kept.Ref, kept.Commit[:12])
 		}
 		for _, id := range d.Code.Restored {
-			p.Line("  its worktree and its branch are back: %s", id)
+			p.Line("  its worktree and its branch %s back: %s", map[bool]string{true: "come", false: "are"}[d.DryRun], id)
 		}
 		for _, line := range d.Code.Restore {
 			p.Line("  its worktree was removed since; before it can land again: %s", line)

@@ -38,6 +38,9 @@ func (d diffText) Text(p *page.Page) {
 	case d.Code != nil:
 		p.Line("\nartifacts: %s", page.SizeText(len(d.Files), d.Added, d.Removed))
 	}
+	if d.BothCode {
+		p.Line("their code is not compared: leslie code --pairs says where it conflicts, leslie diff ID what each changed")
+	}
 	if d.stat {
 		statText(p, artifactStats(d.Files))
 		return
