@@ -1,6 +1,7 @@
 package proctest
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,24 +43,51 @@ func TestTheReadmeShowsRealAnswers(t *testing.T) {
 // plays runs the lines of a console block and compares their answers.
 func plays(t *testing.T, dir, home, block string) {
 	t.Helper()
-	var played strings.Builder
-	commands := 0
-	for line := range strings.Lines(block) {
-		if command, ok := strings.CutPrefix(line, "$ "); ok {
-			commands++
-			played.WriteString(line + shell(dir, home, command))
+	newPlayer().plays(t, dir, home, block)
+}
+
+// player plays the blocks of a page whose lines name ids that earlier answers had.
+type player struct {
+	ids   map[string]string // that leslie gave, by those that the page shows in their places
+	shown *strings.Replacer // what the page shows in place of what is only so in a test
+}
+
+func newPlayer(shown ...string) *player {
+	return &player{map[string]string{}, strings.NewReplacer(shown...)}
+}
+
+func (known *player) plays(t *testing.T, dir, home, block string) {
+	t.Helper()
+	calls := regexp.MustCompile(`(?m)^\$ .*\n`).FindAllStringIndex(block, -1)
+	require.NotEmpty(t, calls)
+	for i, at := range calls {
+		end := len(block)
+		if i+1 < len(calls) {
+			end = calls[i+1][0]
+		}
+		line, want := block[at[0]+2:at[1]], block[at[1]:end]
+		got := shell(dir, home, madeID.ReplaceAllStringFunc(line, func(id string) string { return cmp.Or(known.ids[id], id) }))
+		got = known.shown.Replace(strings.ReplaceAll(strings.ReplaceAll(got, dir, "~/project"), home, "~"))
+		if got != "" && !strings.HasSuffix(got, "\n") {
+			got += "\n"
+		}
+		assert.Equal(t, timeless(want), timeless(got), line)
+		shown, given := madeID.FindAllString(want, -1), madeID.FindAllString(got, -1)
+		for i := range min(len(shown), len(given)) {
+			known.ids[shown[i]] = given[i]
 		}
 	}
-	require.NotZero(t, commands)
-	assert.Equal(t, timeless(block), timeless(strings.ReplaceAll(played.String(), dir, "~/project")))
 }
+
+// madeID is an id that leslie makes.
+var madeID = regexp.MustCompile(`\b(obj|op|q|run|merge|appr)-[a-z0-9]{8}\b`)
 
 // shell runs a line as a person would, with leslie in the path. It may fail: the README
 // shows errors, too.
 func shell(dir, home, line string) string {
 	cmd := exec.Command("sh", "-c", line)
 	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + filepath.Dir(binary) + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home}
+	cmd.Env = []string{"PATH=" + filepath.Dir(binary) + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home, "LESLIE_ACTOR=ann"}
 	out, _ := cmd.CombinedOutput()
 	return string(out)
 }
@@ -67,6 +95,9 @@ func shell(dir, home, line string) string {
 // timeless leaves out what differs each time: times, ids, commits.
 func timeless(s string) string {
 	s = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`).ReplaceAllString(s, "TIME")
-	s = regexp.MustCompile(`\b(obj|op)-[a-z0-9]{8}\b`).ReplaceAllString(s, "$1-ID")
+	s = madeID.ReplaceAllString(s, "$1-ID")
+	s = regexp.MustCompile(`\b\d+ ms\b`).ReplaceAllString(s, "N ms")
+	s = regexp.MustCompile(`(?m)^(~/project\S*) +[0-9a-f]{7} `).ReplaceAllString(s, "$1 COMMIT ")
+	s = regexp.MustCompile(`  +`).ReplaceAllString(s, "  ") // columns are as wide as what differs
 	return regexp.MustCompile(`\b([0-9a-f]{40}|[0-9a-f]{12})\b`).ReplaceAllString(s, "COMMIT")
 }

@@ -1,7 +1,9 @@
 package history
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 
 	"leslie/codes"
 	"leslie/internal/app"
@@ -37,14 +39,30 @@ func (w *walk) broughtBack(id thread.OperationID) bool {
 	return ok && err == nil && (removed != "" || op.Command == app.DropCommand)
 }
 
+// stands reports whether an operation made code, or belongs to a merge that it did not apply.
+func stands(op thread.Operation) bool {
+	if removed, _ := thread.RemovedIn(op); removed != "" || op.Command == app.DropCommand || landedBy(op) != nil {
+		return false
+	}
+	return slices.ContainsFunc(op.Changes, func(ch thread.Change) bool {
+		switch table, _, _ := strings.Cut(ch.Record, "/"); table {
+		case thread.TableMerges:
+			return true
+		case thread.TableThreads:
+			var before, after thread.Thread
+			_, _ = json.Unmarshal(ch.Before, &before), json.Unmarshal(ch.After, &after)
+			was, is := before.OwnedCode(), after.OwnedCode()
+			return is != nil && (was == nil || was.State != is.State)
+		}
+		return false
+	})
+}
+
 // refused says why one of some operations cannot be undone, if it made code or belongs to a merge that is
 // pending; "" for others.
 func (w *walk) refused(id thread.OperationID, all []thread.Operation) (why string) {
 	i := slices.IndexFunc(all, func(op thread.Operation) bool { return op.ID == id })
-	if i < 0 || landedBy(all[i]) != nil || all[i].Command == app.DropCommand {
-		return ""
-	}
-	if removed, _ := thread.RemovedIn(all[i]); removed != "" {
+	if i < 0 || !stands(all[i]) {
 		return ""
 	}
 	_, _ = w.c.View(func(s *thread.State) error {

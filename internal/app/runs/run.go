@@ -16,6 +16,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/agents"
+	"leslie/internal/app/code"
 	"leslie/internal/app/history"
 	"leslie/internal/app/threads"
 	"leslie/internal/fact"
@@ -105,6 +106,8 @@ func (in RunRequest) Faults(name app.Names) []app.Fault {
 type RunResult struct {
 	ThreadID     thread.ThreadID `json:"threadId"`
 	ThreadStatus thread.Status   `json:"threadStatus"`
+	// Changes is how much the thread has changed in its code by the end of its run; nil if it owns none.
+	Changes *app.CodeAmount `json:"changes,omitempty"`
 	app.RunRecord
 	app.Change
 }
@@ -390,6 +393,9 @@ func (s *supervisor) beginRun(c *app.Call, folder string) error {
 
 func (s *supervisor) result() *RunResult {
 	d := &RunResult{ThreadID: s.id, ThreadStatus: s.status, RunRecord: app.RunOf(s.run)}
+	if !s.in.scheduled && s.run.Phase == thread.RunEnded { // leslie run --next answers for all of its runs
+		d.Changes = code.AmountsWithLanded(s.c, s.id)[s.id]
+	}
 	d.SetChanged(true)
 	return d
 }

@@ -27,6 +27,13 @@ func (d runText) Text(p *page.Page) {
 	}
 	p.Line("run %s of %s  %s", d.RunID, d.ThreadID, page.RunEnding(d.RunRecord))
 	p.Line("agent %s, %s%s", d.Agent, page.Many(d.Turns, "turn"), page.Behind(", ", page.UsedText(d.Used)))
+	if d.Changes == nil {
+		return
+	}
+	p.Field("its code", page.ChangesText(d.Changes)+" (leslie diff "+string(d.ThreadID)+")")
+	if d.Stop == thread.RunDone && d.Changes.Commits > 0 && !d.Changes.Landed {
+		p.Field("it lands with", "leslie land "+string(d.ThreadID))
+	}
 }
 
 // Run is the command leslie run.
