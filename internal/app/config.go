@@ -72,7 +72,11 @@ type Config struct {
 		Parallel int      `json:"parallel"`
 		// StartTimeout is how long an agent may be silent until its session is open.
 		StartTimeout *string `json:"startTimeout"`
-		MCP          bool    `json:"mcp"` // only in the user's file
+		// AskFor is how long an agent waits for a decision before its run is parked; Restart how long it is left
+		// that has died in a turn, before each of the next starts.
+		AskFor  *string  `json:"askFor"`
+		Restart []string `json:"restart"`
+		MCP     bool     `json:"mcp"` // only in the user's file
 	} `json:"run"`
 	// Only the user's file may contain these.
 	Trust     []Trust `json:"trust"`
@@ -492,7 +496,7 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 func ConfigKeys() (both, users []string) {
 	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.validate", "code.checks", "code.land", "code.keep", "run.agent", "run.agents",
 		"run.profile", "run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost", "run.maxTime", "run.maxTurnTime", "run.parallel", "run.fallback",
-		"run.startTimeout"}
+		"run.startTimeout", "run.askFor", "run.restart"}
 	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify", "run.always", "run.mcp"}
 }
 
@@ -600,11 +604,16 @@ func (cfg Config) check(path string) error {
 	if cfg.MistakeLimit != nil && *cfg.MistakeLimit < 1 {
 		return BadConfig(path, "mistakeLimit", "it must be at least 1")
 	}
-	for _, d := range []struct {
+	type durationKey struct {
 		key, like string
 		value     *string
-	}{{"claimFor", "1h", cfg.ClaimFor}, {"run.startTimeout", "90s", cfg.Run.StartTimeout}, {"run.maxTime", "2h", cfg.Run.MaxTime},
-		{"run.maxTurnTime", "30m", cfg.Run.MaxTurnTime}, {"code.keep", "720h", cfg.Code.Keep}} {
+	}
+	durations := []durationKey{{"claimFor", "1h", cfg.ClaimFor}, {"run.startTimeout", "90s", cfg.Run.StartTimeout}, {"run.maxTime", "2h", cfg.Run.MaxTime},
+		{"run.maxTurnTime", "30m", cfg.Run.MaxTurnTime}, {"run.askFor", "10m", cfg.Run.AskFor}, {"code.keep", "720h", cfg.Code.Keep}}
+	for i := range cfg.Run.Restart {
+		durations = append(durations, durationKey{"run.restart", "30s", &cfg.Run.Restart[i]})
+	}
+	for _, d := range durations {
 		if d.value == nil {
 			continue
 		}

@@ -178,6 +178,10 @@ func configTemplate() []string {
     // "parallel": 2,
     // How long an agent may be silent until its session is open.
     // "startTimeout": "1m",
+    // How long it waits for your decision before its run is parked, and how long it is left each time that it
+    // has died in a turn.
+    // "askFor": "10m",
+    // "restart": ["5s", "30s", "2m"],
     // Agents also get leslie's tools, by the Model Context Protocol: leslie help topics mcp.
     // "mcp": true,
     // A run ends, in the middle of a turn too, when it has used so much.

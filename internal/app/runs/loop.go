@@ -230,8 +230,9 @@ func (l *runLoop) nothingGoes() bool {
 // runnable is a thread whose agent is to be started.
 type runnable struct {
 	id    thread.ThreadID
-	agent string // "": the one that is configured
-	turns int    // of its run so far
+	agent string      // "": the one that is configured
+	turns int         // of its run so far
+	seen  *thread.Run // its last run, nil for none
 }
 
 // look returns what is to be started now, and marks it as going; at is when time alone
@@ -268,7 +269,7 @@ func (l *runLoop) look() (next []runnable, at time.Time, err error) {
 			}
 			continue
 		}
-		r := runnable{id: t.ID, agent: l.agentOf(t)}
+		r := runnable{id: t.ID, agent: l.agentOf(t), seen: t.LastRun()}
 		if run := t.LastRun(); run != nil {
 			if r.turns = run.Turns; run.Phase == thread.RunParked && run.Machine != "" && run.Machine != l.c.Project().Machine() {
 				continue // the loop of that machine goes on with it, in the agent's own session
@@ -383,7 +384,7 @@ func (l *runLoop) candidates(s *thread.State, now time.Time) (found []thread.Thr
 // run runs one thread, and notes how its run ended.
 func (l *runLoop) run(r runnable) {
 	in := l.in.Run
-	in.Thread, in.Agent, in.scheduled = string(r.id), r.agent, true
+	in.Thread, in.Agent, in.scheduled, in.seen = string(r.id), r.agent, true, r.seen
 	if l.in.Run.Event != nil {
 		in.Event = func(e RunEvent) {
 			l.mu.Lock()
@@ -403,6 +404,11 @@ func (l *runLoop) run(r runnable) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.c.Warn(c.Warnings()...)
+	if errors.Is(err, errRunMoved) { // it is looked at again
+		delete(l.going, r.id)
+		l.wake()
+		return
+	}
 	if d == nil || d.Turns == r.turns { // it would come to the same at once
 		waits := codes.Has(err, codes.InvalidArgument) || codes.Has(err, codes.NoCode)
 		if waits && l.refused == nil {

@@ -68,8 +68,9 @@ type RunRequest struct {
 	Event func(RunEvent)
 
 	times     runTimes
-	scheduled bool    // leslie run --next starts it
-	budget    *budget // of that; nil for a run alone
+	scheduled bool        // leslie run --next starts it
+	seen      *thread.Run // the thread's last run as that has seen it, nil for none
+	budget    *budget     // of that; nil for a run alone
 }
 
 // RunEvent is something that happened in a run.
@@ -207,6 +208,9 @@ func prepareRun(c *app.Call, in RunRequest) (*supervisor, error) {
 		return nil, err
 	}
 	s.in.times.agent.Start = cmp.Or(s.in.times.agent.Start, patience)
+	if err := s.in.times.configured(c); err != nil {
+		return nil, err
+	}
 	s.rules, s.limits, err = RunRules(c, t, in)
 	return s, err
 }
@@ -368,10 +372,25 @@ func parsed(texts []string) (out []permit.Rule) {
 	return out
 }
 
+// errRunMoved says that a thread's last run is not as leslie run --next has seen it: it has ended meanwhile, say,
+// and whether there is to be another has to be asked again.
+var errRunMoved = errors.New("its run has changed meanwhile")
+
+// sameRun reports whether two records of a thread's last run are of the same state of it; nil is none.
+func sameRun(a, b *thread.Run) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.ID == b.ID && a.Phase == b.Phase && a.Attempts == b.Attempts && a.Turns == b.Turns
+}
+
 // beginRun begins the run, claims the thread and opens the transcript.
 func (s *supervisor) beginRun(c *app.Call, folder string) error {
 	_, err := app.Write(c, func(st *thread.State, stamp thread.Stamp) (*RunResult, thread.ThreadID, error) {
 		if was, err := st.Thread(string(s.id)); err == nil {
+			if s.in.scheduled && !sameRun(s.in.seen, was.LastRun()) {
+				return nil, "", errRunMoved
+			}
 			s.woke = wokenBy(st, was)
 		}
 		t, err := st.BeginRun(string(s.id), thread.NewRun{ID: thread.RunID(c.Project().Environment().NewID(thread.PrefixRun)), Agent: s.profile.Name, Dir: s.dir, Machine: c.Project().Machine(), Fresh: s.in.Fresh}, stamp)

@@ -40,6 +40,25 @@ type runTimes struct {
 	restart []time.Duration // before an agent that died in a turn is started again
 }
 
+// configured takes over what the configuration says, the user's before the project's. Errors: T903, T509.
+func (t *runTimes) configured(c *app.Call) error {
+	user, project, err := c.Configs()
+	if err != nil {
+		return err
+	}
+	t.asking = cmp.Or(t.asking, duration(user.Run.AskFor), duration(project.Run.AskFor))
+	for _, cfg := range []app.Config{user, project} {
+		if t.restart != nil || cfg.Run.Restart == nil {
+			continue
+		}
+		t.restart = []time.Duration{}
+		for i := range cfg.Run.Restart {
+			t.restart = append(t.restart, duration(&cfg.Run.Restart[i]))
+		}
+	}
+	return nil
+}
+
 func (t runTimes) filled() runTimes {
 	or := func(d *time.Duration, v time.Duration) {
 		if *d == 0 {

@@ -63,6 +63,7 @@ func runsText(p *page.Page, d *threads.SummaryResult) {
 		if d.RunsMore > 0 {
 			p.Line("  %d more: leslie run list --all", d.RunsMore)
 		}
+		elsewhereText(p, d.Runs)
 	}
 	switch {
 	case d.Loop == nil:
@@ -85,8 +86,30 @@ func outcome(o threads.RunOutcome) screen.Cell {
 	return screen.Waiting(text)
 }
 
-// runWords says why a run stands as it does, what changed in the person's checkout, what the run brought and
-// has used, and the title of one that goes on or is done.
+// elsewhereText says what changed in the person's checkout while agents ran elsewhere. Where several ran, nobody can
+// tell whose work it is.
+func elsewhereText(p *page.Page, all []threads.RunLine) {
+	var paths []string
+	var during []thread.ThreadID
+	for _, r := range all {
+		for _, path := range r.Elsewhere {
+			if !slices.Contains(paths, path) {
+				paths = append(paths, path)
+			}
+		}
+		if len(r.Elsewhere) > 0 {
+			during = append(during, r.ThreadID)
+		}
+	}
+	if len(paths) == 0 {
+		return
+	}
+	slices.Sort(paths)
+	p.Line("changed in your checkout while agents worked elsewhere: %s (by %s, or you)", app.Joined(paths), app.OrList(during))
+}
+
+// runWords says why a run stands as it does, what it brought and has used, and the title of one that goes on or
+// is done.
 func runWords(r threads.RunLine) string {
 	var words []string
 	add := func(text string) {
@@ -103,7 +126,6 @@ func runWords(r threads.RunLine) string {
 	case told:
 		add(r.Reason)
 	}
-	add(page.Behind("while it ran, changed in your checkout: ", app.Joined(r.Elsewhere)))
 	add(page.ChangesText(r.Changes))
 	add(page.Behind("failed: ", app.Joined(r.FailedChecks)))
 	if used := page.UsedText(r.Used); used != r.Reason {
