@@ -108,7 +108,21 @@ func (s *State) Speaker(arg string) (Thread, bool) {
 // is: the nearest one, and none if several threads share it. dir is written as
 // Thread.Worktree is.
 func (s *State) WorktreeOwner(dir string) (owner Thread, ok bool) {
-	for _, t := range s.Threads.where(`"worktree":"`, func(t Thread) bool { return !t.Status.Terminated() }) {
+	return s.inWorktree(dir, func(t Thread) bool { return !t.Status.Terminated() })
+}
+
+// WorktreeThread is WorktreeOwner, or where there is none the completed thread whose worktree is still there.
+func (s *State) WorktreeThread(dir string) (of Thread, ok bool) {
+	if of, ok = s.WorktreeOwner(dir); ok {
+		return of, ok
+	}
+	return s.inWorktree(dir, func(t Thread) bool {
+		return t.Status == Completed && t.OwnedCode() != nil && t.OwnedCode().State == CodeReady
+	})
+}
+
+func (s *State) inWorktree(dir string, counts func(Thread) bool) (owner Thread, ok bool) {
+	for _, t := range s.Threads.where(`"worktree":"`, counts) {
 		if dir != t.Worktree && !strings.HasPrefix(dir, t.Worktree+"/") {
 			continue
 		}

@@ -95,8 +95,8 @@ func (c *Call) WorktreeThread() (id thread.ThreadID) {
 		return ""
 	}
 	_, err := c.View(func(s *thread.State) error {
-		own, _ := s.WorktreeOwner(c.project.Worktree(c.caller.Dir))
-		id = own.ID
+		of, _ := s.WorktreeThread(c.project.Worktree(c.caller.Dir))
+		id = of.ID
 		return nil
 	})
 	if err != nil {

@@ -26,7 +26,7 @@ func cases() []oneCase {
 	return []oneCase{
 		{"check", checks}, {"done", works}, {"reject", isDenied}, {"ask", asks}, {"late", asksLate}, {"cancel", isStopped},
 		{"urgent", isInterrupted}, {"kill", isKilled}, {"crash", crashes}, {"signal", isSignalled}, {"leave", leavesSomething},
-		{"question", waitsForAnswer}, {"two", worksTwice}, {"shell", saysWhatItRuns}, {"files", saysWhatItWrites}, {"worktree", writesCode},
+		{"question", waitsForAnswer}, {"two", worksTwice}, {"shell", saysWhatItRuns}, {"files", saysWhatItWrites}, {"worktree", writesCode}, {"night", commitsUnasked},
 		{"merge", resolves}, {"mcp", callsServer}, {"schema", speaks},
 	}
 }
@@ -329,6 +329,24 @@ func writesCode(r *rig) {
 	_, err := os.Stat(filepath.Join(r.project, "hello.txt"))
 	assert.ErrorIs(r, err, os.ErrNotExist)
 	assert.Contains(r, r.git("log", "--all", "--format=%s", "--", "hello.txt"), "Hello")
+	r.nothingLeft(0)
+}
+
+// commitsUnasked: with the profile normal and no rule of its own it writes, looks and commits in its worktree, and
+// nobody is asked.
+func commitsUnasked(r *rig) {
+	require.NoError(r, writeJSON(filepath.Join(r.home, ".leslie", "config.json"), map[string]any{"run": map[string]any{
+		"agent": r.agent.name, "agents": map[string]any{r.agent.name: r.own}, "profile": "normal",
+	}}))
+	r.spawn("t", "RUN[[git status --short]] WRITE[["+filepath.Join(r.project+".worktrees", "t", "night.txt")+"]] RUN[[git add -A]] RUN[[git commit -q -m Night]] RUN[[leslie done]]", "--code")
+	before := r.git("status", "--porcelain")
+	r.done(r.call("run", "t", "--ask", "deny"))
+	for _, e := range r.transcript("t") {
+		assert.False(r, e.Kind == "permission" && e.Verdict == "deny", "%s %s was asked about: %s", e.Call.Tool, e.Call.Command, e.Reason)
+	}
+	assert.Equal(r, "Night\n", r.git("log", "--format=%s", "HEAD..leslie/t"))
+	assert.Equal(r, "night.txt\n", r.git("diff", "--name-only", "HEAD...leslie/t"))
+	assert.Equal(r, before, r.git("status", "--porcelain"), "the person's checkout")
 	r.nothingLeft(0)
 }
 

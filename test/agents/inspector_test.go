@@ -38,7 +38,7 @@ func TestRealAgentsInspectorReadsTheServer(t *testing.T) {
 
 	var tools struct{ Tools []struct{ Name string } }
 	inspect(&tools, "tools/list")
-	assert.Len(t, tools.Tools, 12)
+	assert.Len(t, tools.Tools, 13)
 	var answer struct {
 		IsError           bool
 		StructuredContent struct {

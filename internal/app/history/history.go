@@ -30,6 +30,20 @@ type HistoryResult struct {
 	Redo thread.OperationID `json:"redo,omitempty"`
 	// UndoRefused says why Undo cannot be undone, as far as its records say it; "" if it can.
 	UndoRefused string `json:"undoRefused,omitempty"`
+	RedoRefused string `json:"redoRefused,omitempty"` // the same of Redo
+}
+
+// landingRefused says why the undo of a landing, or of such an undo, would be T110 now; "" for other operations.
+func (w *walk) landingRefused(op thread.Operation) string {
+	u := NewUndoing(w.c.Beside("undo"), op, true)
+	if err := u.findFirst(); err != nil || landedBy(op) == nil && landedBy(u.first) == nil {
+		return ""
+	}
+	if _, err := u.Run(); codes.Has(err, codes.UndoConflict) {
+		e := codes.Of(err)
+		return e.Facts().Text("reason") + ". " + e.Hint()
+	}
+	return ""
 }
 
 // broughtBack reports whether an operation removed a worktree or dropped a thread: its undo is not undone.
@@ -62,6 +76,9 @@ func stands(op thread.Operation) bool {
 // pending; "" for others.
 func (w *walk) refused(id thread.OperationID, all []thread.Operation) (why string) {
 	i := slices.IndexFunc(all, func(op thread.Operation) bool { return op.ID == id })
+	if i >= 0 && landedBy(all[i]) != nil {
+		return w.landingRefused(all[i])
+	}
 	if i < 0 || !stands(all[i]) {
 		return ""
 	}
@@ -112,6 +129,9 @@ func History(c *app.Call, in HistoryRequest) (*HistoryResult, error) {
 	}
 	if w.redo != nil && !w.broughtBack(w.redo.Undoes) {
 		d.Redo = w.redo.Undoes
+	}
+	if d.Redo != "" {
+		d.RedoRefused = w.landingRefused(*w.redo)
 	}
 	d.UndoRefused = w.refused(d.Undo, h.Operations)
 	return d, nil

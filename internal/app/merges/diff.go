@@ -12,6 +12,7 @@ import (
 	"leslie/internal/app/artifacts"
 	"leslie/internal/app/code"
 	"leslie/internal/app/merging"
+	"leslie/internal/external"
 	"leslie/internal/fact"
 	"leslie/internal/scope"
 	"leslie/merge"
@@ -132,6 +133,9 @@ func Diff(c *app.Call, in DiffRequest) (*DiffResult, error) {
 	}
 	d := &DiffResult{}
 	owner, err := d.find(c, in)
+	if codes.Has(err, codes.ThreadNotFound) && strings.ContainsAny(in.From, "./") {
+		err = codes.Of(err).WithHint("Check the thread's id; a path stands behind --: leslie diff -- " + external.Word(in.From))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -196,7 +196,7 @@ func warnOpenChildren(c *app.Call, s *thread.State, t thread.Thread) {
 func warnOpenMerges(c *app.Call, s *thread.State, t thread.Thread) {
 	var open []thread.MergeID
 	for _, m := range s.MergesOf(t.ID) {
-		if m.Target == t.ID {
+		if m.Target == t.ID && m.Onto == "" { // a landing of its own goes on
 			open = append(open, m.ID)
 		}
 	}

@@ -37,14 +37,14 @@ func placed(dir, root, path string) string {
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		root = real
 	}
-	down, err := filepath.Rel(dir, root)
-	switch up, upErr := filepath.Rel(root, dir); {
-	case err != nil || upErr != nil, leaves(down) && leaves(up):
-		return filepath.ToSlash(filepath.Join(root, filepath.FromSlash(path)))
-	}
 	slash := ""
 	if strings.HasSuffix(path, "/") {
 		slash = "/"
+	}
+	down, err := filepath.Rel(dir, root)
+	switch up, upErr := filepath.Rel(root, dir); {
+	case err != nil || upErr != nil, leaves(down) && leaves(up):
+		return filepath.ToSlash(filepath.Join(root, filepath.FromSlash(path))) + slash
 	}
 	return filepath.ToSlash(filepath.Join(down, filepath.FromSlash(path))) + slash
 }

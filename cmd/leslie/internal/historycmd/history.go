@@ -54,7 +54,10 @@ func (d historyText) Text(p *page.Page) {
 	case d.Undo != "":
 		p.Line("leslie undo takes back %s", d.Undo)
 	}
-	if d.Redo != "" {
+	switch {
+	case d.RedoRefused != "":
+		p.Line("leslie redo cannot bring back %s: %s", d.Redo, d.RedoRefused)
+	case d.Redo != "":
 		p.Line("leslie redo brings back %s", d.Redo)
 	}
 }
