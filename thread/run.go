@@ -325,9 +325,13 @@ func (s *State) suspendedBy(t Thread, stamp Stamp) Thread {
 }
 
 // RunsAgain reports whether a thread's agent may be started without anybody asking for
-// it: its last run was not stopped and did not fail, or the thread has changed since, or got a message.
+// it: its last run was not stopped and did not fail, or the thread has changed since, or got a message. A run that
+// has reached its own limit is only followed by one that somebody asks for.
 func (t Thread) RunsAgain() bool {
 	run := t.LastRun()
+	if run != nil && run.Phase == RunEnded && run.Stop == RunBudget {
+		return false
+	}
 	if run == nil || run.Phase != RunEnded || run.Stop == RunDone || run.EndedAt == nil || t.Updated.After(*run.EndedAt) {
 		return true
 	}

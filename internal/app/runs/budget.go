@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -92,8 +93,27 @@ func (b *budget) stop(reached string) {
 	}
 	b.reached = reached
 	for _, spend := range b.spend {
-		go spend(reached + ", by all runs together") // whoever reports has its own lock
+		go spend(allReached + reached) // whoever reports has its own lock
 	}
+}
+
+// allReached begins the reason of a run that ends because of what all runs together have used.
+const allReached = "all runs together have reached their limit: "
+
+// over is why a run of the loop does not go on, "" if it does.
+func (b *budget) over() string {
+	if reached := b.spent(); reached != "" {
+		return allReached + reached
+	}
+	return ""
+}
+
+// spentEnd is the end of a run at a limit. At that of all runs it is parked, for the next loop to go on with.
+func spentEnd(reason string) *runEnd {
+	if strings.HasPrefix(reason, allReached) {
+		return &runEnd{stop: thread.RunInterrupted, reason: reason}
+	}
+	return &runEnd{stop: thread.RunBudget, reason: reason}
 }
 
 // spent says which limit is reached, "" for none.

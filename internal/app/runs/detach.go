@@ -38,6 +38,8 @@ type DetachResult struct {
 	// Phase is how far the thread's run is: starting if its agent takes long to open a session.
 	Phase thread.RunPhase `json:"phase,omitempty"`
 	Log   string          `json:"log"` // what the process prints, absolute
+	// Idle: nothing was ready to run, and its process has ended.
+	Idle bool `json:"idle,omitempty"`
 	app.Change
 }
 
@@ -79,7 +81,7 @@ func Detach(c *app.Call, in DetachRequest) (*DetachResult, error) {
 		c.SetChanged(c.Changed() || began.recorded)
 		return nil, err
 	}
-	d.SetChanged(true)
+	d.SetChanged(!d.Idle)
 	return d, nil
 }
 
@@ -212,13 +214,18 @@ func (b *detached) await(c *app.Call, d *DetachResult, ended <-chan struct{}) er
 
 // vanished is T707 for a process that ended before it began. It says what the process said.
 func (b *detached) vanished(d *DetachResult) error {
-	name := cmp.Or(string(b.id), "run --next")
+	said, _ := lastError(d.Log, b.printed)
+	if b.id == "" && said == "" {
+		d.Idle = true
+		return nil
+	}
+	name := cmp.Or(string(b.id), "leslie run --next")
 	reason := "it ended before it began"
-	if said, _ := lastError(d.Log, b.printed); said != "" {
+	if said != "" {
 		reason += ": " + said
 	}
 	reason += "; see " + d.Log
-	return codes.RunUnfinished.New(fact.Of("threadId", name), fact.Of("reason", reason), fact.Of("path", d.Log))
+	return codes.RunUnfinished.New(fact.Of("threadId", name), fact.Of("reason", reason), fact.Of("path", d.Log)).WithNext("leslie run list")
 }
 
 // complained adds to the error of an agent that did not start what the agent itself has

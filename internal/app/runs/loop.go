@@ -72,7 +72,8 @@ type runLoop struct {
 	going   map[thread.ThreadID]bool
 	skipped map[thread.ThreadID]skippedThread
 	broken  map[string]error // agents that cannot be started
-	refused error            // of the first thread that has no agent which leslie knows
+	refused error            // of the first thread that cannot be run as it is
+	lacking []string         // those threads, with what each lacks
 	ended   []RunItem
 	wake    context.CancelFunc // ends the loop's sleep
 	quiet   bool               // it was said that nothing runs
@@ -194,7 +195,7 @@ func (l *runLoop) loop() error {
 			next, at, err = l.look()
 		} else if l.nothingGoes() {
 			err = codes.RunBudget.New(fact.Of("threadId", "leslie run --next"), fact.Of("reason", reached+" by all runs together")).
-				WithHint("See what each has done; leslie run ID goes on with one of them, and leslie run --next begins what has not begun").WithNext("leslie status")
+				WithHint("See what each has done; leslie run --next goes on with all of them").WithNext("leslie status")
 		}
 		if err != nil || l.c.Context().Err() != nil {
 			wake()
@@ -414,6 +415,9 @@ func (l *runLoop) run(r runnable) {
 		if waits && l.refused == nil {
 			l.refused = err
 		}
+		if waits {
+			l.lacks(r.id, err)
+		}
 		l.skipped[r.id] = skippedThread{revision, l.c.Now().Add(skipFor), waits}
 	}
 	if codes.Has(err, codes.AgentUnavailable) || codes.Has(err, codes.AgentLogin) {
@@ -425,6 +429,13 @@ func (l *runLoop) run(r runnable) {
 	}
 	delete(l.going, r.id)
 	l.wake()
+}
+
+// lacks notes why a thread cannot be run as it is. The caller holds the lock.
+func (l *runLoop) lacks(id thread.ThreadID, why error) {
+	if what := string(id) + " (" + app.Cut(codes.Reason(why), 100) + ")"; !slices.Contains(l.lacking, what) {
+		l.lacking = append(l.lacking, what)
+	}
 }
 
 // idle reports whether nothing runs and nothing will: in a loop that ends then, unless
@@ -475,7 +486,8 @@ func (l *runLoop) outcome() error {
 	if len(left) == 0 {
 		return l.refused
 	}
-	reason := strconv.Itoa(len(left)) + " of " + strconv.Itoa(len(last)) + " threads are not done: " + app.Cut(strings.Join(left, ", "), 500)
+	left = append(left, l.lacking...)
+	reason := strconv.Itoa(len(left)) + " of " + strconv.Itoa(len(last)+len(l.lacking)) + " threads are not done: " + app.Cut(strings.Join(left, ", "), 500)
 	return codes.RunUnfinished.New(fact.Of("threadId", first.ThreadID), fact.Of("reason", reason), fact.Of("runId", first.RunID), fact.Of("stop", first.Stop)).
 		WithHint("See what each waits for").WithNext("leslie run list", "leslie status "+string(first.ThreadID))
 }

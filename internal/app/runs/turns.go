@@ -130,8 +130,8 @@ func (s *supervisor) supervise() error {
 		runner.EndLeftovers(runMarks(s.c, s.run.ID))
 		s.run.Used.Cost = costAtKill(s.folder, s.run)
 	}
-	if reason := cmp.Or(s.limits.reached(0, s.run.Used), s.in.budget.spent()); reason != "" {
-		return s.end(&runEnd{stop: thread.RunBudget, reason: reason})
+	if reason := cmp.Or(s.limits.reached(0, s.run.Used), s.in.budget.over()); reason != "" {
+		return s.end(spentEnd(reason))
 	}
 	if e := s.launch(); e != nil {
 		return s.end(e)
@@ -537,7 +537,7 @@ func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 	case errors.Is(cause, agents.ErrRunLost):
 		return &runEnd{stop: thread.RunFailed, reason: agents.ErrRunLost.Error(), err: s.lostThread()}
 	case errors.Is(cause, agents.ErrRunSpent):
-		return &runEnd{stop: thread.RunBudget, reason: s.handler.spentFor()}
+		return spentEnd(s.handler.spentFor())
 	case errors.Is(cause, agents.ErrRunJunk):
 		return endOf(thread.RunFailed, codes.AgentConnection.New(fact.Of("reason", agents.ErrRunJunk.Error())))
 	case failed != nil:
@@ -710,8 +710,8 @@ func (s *supervisor) next() (text string, shown []thread.InjectionID, e *runEnd,
 	if err != nil || e != nil {
 		return "", nil, e, err
 	}
-	if reason := cmp.Or(s.limits.reached(s.turns, s.run.Used), s.in.budget.spent()); reason != "" {
-		return "", nil, &runEnd{stop: thread.RunBudget, reason: reason}, nil
+	if reason := cmp.Or(s.limits.reached(s.turns, s.run.Used), s.in.budget.over()); reason != "" {
+		return "", nil, spentEnd(reason), nil
 	}
 	if l := s.limits.time; l > 0 && s.c.Now().Sub(s.began) >= l {
 		return "", nil, &runEnd{stop: thread.RunBudget, reason: "it has worked for " + l.String()}, nil

@@ -2,6 +2,8 @@ package threads
 
 import (
 	"cmp"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -20,6 +22,8 @@ type RunLine struct {
 	ThreadStatus thread.Status   `json:"threadStatus"`
 	app.RunRecord
 	Result RunOutcome `json:"result"`
+	// Total is what all runs of the thread have used.
+	Total thread.Use `json:"total,omitzero"`
 	// Changes is how much the thread changed in its code; nil if it owns none, or git cannot say it.
 	Changes *app.CodeAmount `json:"changes,omitempty"`
 	// FailedChecks are the names of checks of its code that failed last.
@@ -80,7 +84,7 @@ func (l *RunLine) next() string {
 	case OutcomeWanted:
 		return "leslie run list"
 	case OutcomeParked:
-		if l.Ready {
+		if l.Ready || l.Stop == thread.RunInterrupted {
 			return "leslie run " + id
 		}
 		return "leslie status " + id
@@ -93,6 +97,15 @@ func (l *RunLine) next() string {
 		return "leslie diff " + id
 	}
 	return "leslie run log " + id
+}
+
+// stillThere leaves out the paths in the project's checkout that somebody has removed by now.
+func stillThere(c *app.Call, paths []string) []string {
+	top := code.NearestGit(c.Project().Root())
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		_, err := os.Lstat(filepath.Join(top, filepath.FromSlash(path)))
+		return os.IsNotExist(err)
+	})
 }
 
 // RunLoopRecord is a process that starts the agents of whatever is ready.
@@ -132,7 +145,8 @@ func (d *SummaryResult) addRuns(c *app.Call, all []thread.Thread, since time.Tim
 	var owners []thread.ThreadID
 	for _, t := range all {
 		line := RunLine{ThreadID: t.ID, Title: t.Title, ThreadStatus: t.Status, RunRecord: *app.LastRunOf(c, t)}
-		line.Result = OutcomeOf(line.RunRecord)
+		line.Result, line.Total = OutcomeOf(line.RunRecord), app.Deref(thread.RunsOf(t)).Used
+		line.Elsewhere = stillThere(c, line.Elsewhere)
 		if owned := t.OwnedCode(); owned != nil {
 			owners = append(owners, t.ID)
 			for _, e := range owned.FailedChecks() {
@@ -145,6 +159,8 @@ func (d *SummaryResult) addRuns(c *app.Call, all []thread.Thread, since time.Tim
 	for i := range d.Runs {
 		if l := &d.Runs[i]; l.Stop == thread.RunLimited && agents.LimitedNow(c, limits, l.Agent).IsZero() {
 			l.Ready = true
+		} else if until := agents.LimitedNow(c, limits, l.Agent); l.Ready && !until.IsZero() {
+			l.Ready, l.Reason = false, l.Agent+" may use nothing more until "+until.Format(time.RFC3339)
 		}
 		d.Runs[i].Changes = amounts[d.Runs[i].ThreadID]
 		d.Runs[i].Next = d.Runs[i].next()

@@ -108,6 +108,10 @@ func runNew(c *cli.Call, in runs.RunRequest) (cli.Data, error) {
 type detachText struct{ *runs.DetachResult }
 
 func (d detachText) Text(p *page.Page) {
+	if d.Idle {
+		p.Line("nothing was ready to run")
+		return
+	}
 	if d.ThreadID == nil {
 		p.Line("leslie run --next goes on in the background; leslie run stop --loop stops it")
 	} else {

@@ -69,6 +69,9 @@ func runsText(p *page.Page, d *threads.SummaryResult) {
 	case d.Loop == nil:
 	case d.Loop.Killed:
 		p.Line("leslie run --next, started at %s, was killed; to go on: %s", p.At(d.Loop.Since), d.Loop.Next)
+		if strings.Contains(d.Loop.Next, " --max-") {
+			p.Line("  its limits begin anew with that line (leslie stats says what was used)")
+		}
 	default:
 		p.Line("leslie run --next starts what is ready, since %s (%s)", p.At(d.Loop.Since), d.Loop.Next)
 	}
@@ -128,7 +131,7 @@ func runWords(r threads.RunLine) string {
 	}
 	add(page.ChangesText(r.Changes))
 	add(page.Behind("failed: ", app.Joined(r.FailedChecks)))
-	if used := page.UsedText(r.Used); used != r.Reason {
+	if used := page.UsedText(r.Total); used != r.Reason {
 		add(used)
 	}
 	if !told {
