@@ -113,7 +113,7 @@ type RunLoop struct {
 	Killed bool // it does not, and did not end by itself
 	PID    int  // of its process, 0 if it cannot be read
 	Since  time.Time
-	Line   string // that started it, "" if nobody has said
+	Line   string // that starts such a process again, "" if nobody has said
 }
 
 // Again is the line that starts such a process again, in the background.

@@ -57,6 +57,17 @@ func RemovedIn(op Operation) (id ThreadID, began bool) {
 	return "", false
 }
 
+// MadeCode reports whether an operation gave a thread code, or changed the state of what it owns.
+func MadeCode(op Operation) bool {
+	return slices.ContainsFunc(op.Changes, func(c Change) bool {
+		if !strings.HasPrefix(c.Record, TableThreads+"/") {
+			return false
+		}
+		was, is := valueOf[Thread](c.Before).OwnedCode(), valueOf[Thread](c.After).OwnedCode()
+		return is != nil && (was == nil || was.State != is.State)
+	})
+}
+
 // OnlyLost reports whether an operation only records that the worktree of a thread was not there.
 func OnlyLost(op Operation) bool {
 	return len(op.Changes) == 1 && slices.ContainsFunc(op.Changes, func(c Change) bool {

@@ -43,7 +43,7 @@ func Exists(name string) bool {
 	return err == nil
 }
 
-// Deref is what an optional text says, "" for nothing.
+// Deref is what an optional value says, the zero value for nothing.
 func Deref[T any](p *T) (value T) {
 	if p != nil {
 		value = *p

@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -32,6 +33,9 @@ type Landing struct {
 	// moving back.
 	Own []string
 }
+
+// base is the commit from which what the landing brought is told.
+func (l Landing) base() Commit { return cmp.Or(l.Onto, l.Old) }
 
 // landingLock is the file that a landing locks, in the repository.
 const landingLock = "leslie-landing.lock"
@@ -228,10 +232,7 @@ func (w Worktree) refusesTree(ctx context.Context, from Commit, tree string) (st
 		return "", err
 	}
 	defer index.close()
-	for _, args := range [][]string{
-		{"update-index", "-q", "--refresh"}, // read-tree takes a file for changed whose times are not those of the index
-		{"read-tree", "-n", "-m", "-u", string(from), tree},
-	} {
+	for _, args := range moving(from, tree, "-n") {
 		_, err = index.run(ctx, command{args: args})
 		if killed(err) || ctx.Err() != nil {
 			return "", broken(err)
@@ -244,6 +245,14 @@ func (w Worktree) refusesTree(ctx context.Context, from Commit, tree string) (st
 		return "", broken(err)
 	}
 	return stderr, nil
+}
+
+// moving are git's commands that move a worktree and its index from a commit to a tree; flags are of the last.
+func moving(from Commit, tree string, flags ...string) [][]string {
+	return [][]string{
+		{"update-index", "-q", "--refresh"}, // read-tree takes a file for changed whose times are not those of the index
+		slices.Concat([]string{"read-tree"}, flags, []string{"-m", "-u", string(from), tree}),
+	}
 }
 
 // inTheWay reads from git's message which files a merge would overwrite.

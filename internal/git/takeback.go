@@ -1,7 +1,6 @@
 package git
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -38,7 +37,7 @@ func (r *Repo) Back(ctx context.Context, l Landing) (how string, tip Commit, err
 	}
 	has, err := r.Contains(ctx, tip, l.New)
 	if err == nil && has && tip != l.New {
-		if empty, err := r.SameTree(ctx, string(l.New), string(cmp.Or(l.Onto, l.Old))); err != nil || empty {
+		if empty, err := r.SameTree(ctx, string(l.New), string(l.base())); err != nil || empty {
 			return Gone, tip, err // it brought nothing that could be reverted
 		}
 	}
@@ -69,7 +68,7 @@ func (r *Repo) Back(ctx context.Context, l Landing) (how string, tip Commit, err
 // HasContent reports whether a branch at a tip has what a landing brought, although it has not its commit: to
 // merge that would change nothing, or other commits bring the same.
 func (r *Repo) HasContent(ctx context.Context, l Landing, tip Commit) (bool, error) {
-	m, err := r.MergeTree(ctx, nil, cmp.Or(l.Onto, l.Old), tip, l.New)
+	m, err := r.MergeTree(ctx, nil, l.base(), tip, l.New)
 	if err == nil && len(m.Unmerged) == 0 {
 		if same, err := r.SameTree(ctx, m.Tree, string(tip)); err != nil || same {
 			return same, err
@@ -81,10 +80,15 @@ func (r *Repo) HasContent(ctx context.Context, l Landing, tip Commit) (bool, err
 	return r.Brought(ctx, l.New, tip)
 }
 
+// reversed merges what takes a landing back into a branch at a tip, without a worktree.
+func (r *Repo) reversed(ctx context.Context, l Landing, tip Commit) (Merge, error) {
+	return r.MergeTree(ctx, nil, l.New, tip, l.base())
+}
+
 // TakenBack reports whether a branch at a tip has what a landing brought no longer: to revert it would
 // change nothing.
 func (r *Repo) TakenBack(ctx context.Context, l Landing, tip Commit) (bool, error) {
-	m, err := r.MergeTree(ctx, nil, l.New, tip, cmp.Or(l.Onto, l.Old))
+	m, err := r.reversed(ctx, l, tip)
 	if err != nil || len(m.Unmerged) > 0 {
 		return false, err
 	}
@@ -98,7 +102,7 @@ func (r *Repo) CheckBack(ctx context.Context, l Landing, how string, tip Commit)
 	case Gone, Already:
 		return nil
 	case Reverted:
-		m, err := r.MergeTree(ctx, nil, l.New, tip, cmp.Or(l.Onto, l.Old))
+		m, err := r.reversed(ctx, l, tip)
 		if err != nil {
 			return err
 		}
@@ -152,7 +156,7 @@ func (r *Repo) takeBack(ctx context.Context, l Landing, message, actor string, l
 	case how == Reset:
 		return how, r.reset(ctx, l, lock)
 	}
-	m, err := r.MergeTree(ctx, nil, l.New, tip, cmp.Or(l.Onto, l.Old))
+	m, err := r.reversed(ctx, l, tip)
 	if err != nil {
 		return how, err
 	}
@@ -187,10 +191,7 @@ func (r *Repo) reset(ctx context.Context, l Landing, lock *os.File) error {
 	if err != nil || done {
 		return err
 	}
-	for _, args := range [][]string{
-		{"update-index", "-q", "--refresh"}, // read-tree takes a file for changed whose times are not those of the index
-		{"read-tree", "-m", "-u", string(l.New), string(l.Old)},
-	} {
+	for _, args := range moving(l.New, string(l.Old)) {
 		if _, err = leaving(ctx, at.run, command{args: args}, lock, at.landingLocks(l.Branch)); killed(err) || ctx.Err() != nil {
 			return broken(err)
 		}

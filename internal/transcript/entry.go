@@ -42,7 +42,7 @@ type Entry struct {
 	Turn int       `json:"turn"` // of the thread's runs, from 1; 0 before the first
 	Kind string    `json:"kind"`
 	Text string    `json:"text"`
-	// Raw is an update as the agent sent it; of one that was too large, only what
+	// Raw is an update as the agent sent it, one of its use with what the run has cost (runCost); of one that was too large, only what
 	// identifies it, and Size says how many bytes it had.
 	Raw  json.RawMessage `json:"raw"`
 	Size int             `json:"size"`

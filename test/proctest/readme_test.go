@@ -56,7 +56,7 @@ func newPlayer(shown ...string) *player {
 	return &player{map[string]string{}, strings.NewReplacer(shown...)}
 }
 
-func (known *player) plays(t *testing.T, dir, home, block string) {
+func (p *player) plays(t *testing.T, dir, home, block string) {
 	t.Helper()
 	calls := regexp.MustCompile(`(?m)^\$ .*\n`).FindAllStringIndex(block, -1)
 	require.NotEmpty(t, calls)
@@ -66,15 +66,15 @@ func (known *player) plays(t *testing.T, dir, home, block string) {
 			end = calls[i+1][0]
 		}
 		line, want := block[at[0]+2:at[1]], block[at[1]:end]
-		got := shell(dir, home, madeID.ReplaceAllStringFunc(line, func(id string) string { return cmp.Or(known.ids[id], id) }))
-		got = known.shown.Replace(strings.ReplaceAll(strings.ReplaceAll(got, dir, "~/project"), home, "~"))
+		got := shell(dir, home, madeID.ReplaceAllStringFunc(line, func(id string) string { return cmp.Or(p.ids[id], id) }))
+		got = p.shown.Replace(strings.ReplaceAll(strings.ReplaceAll(got, dir, "~/project"), home, "~"))
 		if got != "" && !strings.HasSuffix(got, "\n") {
 			got += "\n"
 		}
 		assert.Equal(t, timeless(want), timeless(got), line)
 		shown, given := madeID.FindAllString(want, -1), madeID.FindAllString(got, -1)
 		for i := range min(len(shown), len(given)) {
-			known.ids[shown[i]] = given[i]
+			p.ids[shown[i]] = given[i]
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -39,11 +38,8 @@ func (w *walk) landingRefused(op thread.Operation) string {
 	if err := u.findFirst(); err != nil || landedBy(op) == nil && landedBy(u.first) == nil {
 		return ""
 	}
-	if _, err := u.Run(); codes.Has(err, codes.UndoConflict) {
-		e := codes.Of(err)
-		return e.Facts().Text("reason") + ". " + e.Hint()
-	}
-	return ""
+	_, err := u.Run()
+	return whyNot(err)
 }
 
 // broughtBack reports whether an operation removed a worktree or dropped a thread: its undo is not undone.
@@ -58,18 +54,21 @@ func stands(op thread.Operation) bool {
 	if removed, _ := thread.RemovedIn(op); removed != "" || op.Command == app.DropCommand || landedBy(op) != nil {
 		return false
 	}
-	return slices.ContainsFunc(op.Changes, func(ch thread.Change) bool {
-		switch table, _, _ := strings.Cut(ch.Record, "/"); table {
-		case thread.TableMerges:
-			return true
-		case thread.TableThreads:
-			var before, after thread.Thread
-			_, _ = json.Unmarshal(ch.Before, &before), json.Unmarshal(ch.After, &after)
-			was, is := before.OwnedCode(), after.OwnedCode()
-			return is != nil && (was == nil || was.State != is.State)
-		}
-		return false
-	})
+	return thread.MadeCode(op) || ofMerge(op)
+}
+
+// ofMerge reports whether an operation changed a pending merge, or ended one.
+func ofMerge(op thread.Operation) bool {
+	return slices.ContainsFunc(op.Changes, func(ch thread.Change) bool { return strings.HasPrefix(ch.Record, thread.TableMerges+"/") })
+}
+
+// whyNot is what keeps an operation from being undone, and what helps; "" for an error that is no T110.
+func whyNot(err error) string {
+	if !codes.Has(err, codes.UndoConflict) {
+		return ""
+	}
+	e := codes.Of(err)
+	return e.Facts().Text("reason") + ". " + e.Hint()
 }
 
 // refused says why one of some operations cannot be undone, if it made code or belongs to a merge that is
@@ -84,9 +83,7 @@ func (w *walk) refused(id thread.OperationID, all []thread.Operation) (why strin
 	}
 	_, _ = w.c.View(func(s *thread.State) error {
 		_, err := s.Invert(all[i], w.c.Operation())
-		if e := codes.Of(err); codes.Has(err, codes.UndoConflict) {
-			why = e.Facts().Text("reason") + ". " + e.Hint()
-		}
+		why = whyNot(err)
 		return nil
 	})
 	return why

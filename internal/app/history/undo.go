@@ -142,7 +142,7 @@ func tellWhich(op thread.Operation, err error) error {
 // tellBefore adds to a T110 which operation of the caller comes before the one that leslie chose, unless that
 // belongs to a merge.
 func tellBefore(c *app.Call, op thread.Operation, err error) error {
-	if !codes.Has(err, codes.UndoConflict) || slices.ContainsFunc(op.Changes, func(ch thread.Change) bool { return strings.HasPrefix(ch.Record, thread.TableMerges+"/") }) {
+	if !codes.Has(err, codes.UndoConflict) || ofMerge(op) {
 		return err
 	}
 	w := newWalk(c)

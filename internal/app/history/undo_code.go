@@ -163,7 +163,7 @@ func landedBy(op thread.Operation) *thread.Merge {
 	return nil
 }
 
-// withLanding returns the landing that went on with an operation: it completed the thread, or removed its
+// withLanding returns the landing from which an operation went on: it completed the thread, or removed its
 // worktree. It returns the operation where there is none, or that is undone. Errors: T509.
 func withLanding(c *app.Call, op thread.Operation) (thread.Operation, error) {
 	if op.Continues == "" {

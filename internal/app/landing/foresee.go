@@ -20,11 +20,6 @@ func foresee(c *app.Call, at landsAt, in Request, item *Item) error {
 		return err
 	}
 	open := 0
-	if item.Merge.Reused > 0 {
-		defer func() {
-			item.Waits = append(item.Waits, "the decisions of the landing that was undone are shown once more; the same line again lands with them")
-		}()
-	}
 	if _, err := c.View(func(s *thread.State) error {
 		item.Waits = nil
 		wait := func(err error) {
@@ -45,6 +40,9 @@ func foresee(c *app.Call, at landsAt, in Request, item *Item) error {
 		return nil
 	}); err != nil {
 		return err
+	}
+	if item.Merge.Reused > 0 {
+		item.Waits = append(item.Waits, "the decisions of the landing that was undone are shown once more; the same line again lands with them")
 	}
 	if in.Keep || open > 0 && !at.thread.Status.Terminated() {
 		return nil

@@ -204,8 +204,11 @@ func (s *Session) Finish() (*Result, error) {
 	return result, s.stillPending(err)
 }
 
+// nothingToDo reports whether the target has all of it, and nobody has begun the merge or decided anything in it.
+func (s *Session) nothingToDo() bool { return !s.recorded && s.reused == 0 && s.idle() }
+
 func (s *Session) finish() (*Result, error) {
-	if !s.recorded && s.reused == 0 && s.idle() {
+	if s.nothingToDo() {
 		return s.Result(NothingToDo), nil
 	}
 	for range tries {
@@ -305,7 +308,7 @@ func (s *Session) stillPending(err error) error {
 // Planned returns what the merge would do, with a report about what is resolved.
 // Errors: those of Preview.
 func (s *Session) Planned() (*Result, error) {
-	if s.record.Onto != "" && !s.recorded && s.reused == 0 && s.idle() {
+	if s.record.Onto != "" && s.nothingToDo() {
 		return s.Result(NothingToDo), nil
 	}
 	for range tries {

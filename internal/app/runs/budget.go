@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"strings"
 	"sync"
 	"time"
 
@@ -93,27 +92,28 @@ func (b *budget) stop(reached string) {
 	}
 	b.reached = reached
 	for _, spend := range b.spend {
-		go spend(allReached + reached) // whoever reports has its own lock
+		go spend(allReached(reached)) // whoever reports has its own lock
 	}
 }
 
-// allReached begins the reason of a run that ends because of what all runs together have used.
-const allReached = "all runs together have reached their limit: "
+// allReached is why a run ends because of what all runs together have used.
+func allReached(limit string) string { return "all runs together have reached their limit: " + limit }
 
 // over is why a run of the loop does not go on, "" if it does.
 func (b *budget) over() string {
 	if reached := b.spent(); reached != "" {
-		return allReached + reached
+		return allReached(reached)
 	}
 	return ""
 }
 
 // spentEnd is the end of a run at a limit. At that of all runs it is parked, for the next loop to go on with.
-func spentEnd(reason string) *runEnd {
-	if strings.HasPrefix(reason, allReached) {
-		return &runEnd{stop: thread.RunInterrupted, reason: reason}
+func (s *supervisor) spentEnd(reason string) *runEnd {
+	e := &runEnd{stop: thread.RunBudget, reason: reason}
+	if reason == s.in.budget.over() {
+		e.stop = thread.RunInterrupted
 	}
-	return &runEnd{stop: thread.RunBudget, reason: reason}
+	return e
 }
 
 // spent says which limit is reached, "" for none.

@@ -17,7 +17,6 @@ import (
 	"leslie/internal/external"
 	"leslie/internal/fact"
 	"leslie/internal/retry"
-	"leslie/internal/runner"
 	"leslie/store"
 	"leslie/thread"
 )
@@ -295,43 +294,36 @@ func (l *runLoop) look() (next []runnable, at time.Time, err error) {
 	return next, at, nil
 }
 
-// parkKilled records of runs whose process was killed that their threads wait for a person: nothing
-// starts them before that.
+// parkKilled parks the runs whose process was killed and whose threads wait for a person: nothing starts them
+// before that.
 func (l *runLoop) parkKilled(waiting []thread.Thread) {
 	for _, t := range waiting {
-		if run := t.LastRun(); run.Machine != "" && run.Machine != l.c.Project().Machine() {
-			continue
-		}
-		folder, release, err := l.c.Store().HoldRun(l.c.Context(), t.ID)
-		if err != nil { // it lives, or cannot be told
-			continue
-		}
-		s := &supervisor{c: l.c, id: t.ID, dir: l.c.Project().Root()}
-		runner.EndLeftovers(runMarks(l.c, t.LastRun().ID))
-		var parked *RunItem
-		c := s.call(l.c.Context(), "run end")
-		_, _ = c.System("run end", c.Now(), func(st *thread.State, stamp thread.Stamp) thread.ThreadID {
-			parked = nil
-			now, err := st.Thread(string(t.ID))
-			if err != nil || now.Status != thread.WaitingHuman || !now.LastRun().Going() {
-				return ""
-			}
-			e := endedBy(st, now)
-			if now, err = st.EndRun(string(t.ID), now.LastRun().ID, stamp, func(r *thread.Run) {
-				r.Stop, r.Reason, r.Used.Cost = e.stop, e.reason, costAtKill(folder, *r)
-			}); err != nil {
-				return ""
-			}
-			parked = &RunItem{ThreadID: now.ID, Title: now.Title, ThreadStatus: now.Status, RunRecord: app.RunOf(*now.LastRun())}
-			return now.ID
-		})
-		release()
-		if parked != nil {
-			l.mu.Lock()
-			l.ended = append(l.ended, *parked)
-			l.mu.Unlock()
+		if run := t.LastRun(); run.Machine == "" || run.Machine == l.c.Project().Machine() {
+			l.park(t.ID)
 		}
 	}
+}
+
+// park parks the run of a thread that waits for a person, unless a process runs it.
+func (l *runLoop) park(id thread.ThreadID) {
+	c := l.c.Project().Call(l.c.Context(), l.c.Caller(), app.Request{Command: "run"})
+	folder, release, err := c.Store().HoldRun(c.Context(), id)
+	if err != nil { // it lives, or that cannot be told
+		return
+	}
+	defer release()
+	var now thread.Thread
+	if _, err := c.View(func(s *thread.State) (err error) { now, err = s.Thread(string(id)); return err }); err != nil ||
+		now.Status != thread.WaitingHuman || !now.LastRun().Going() { // it has changed meanwhile
+		return
+	}
+	s := &supervisor{c: c, in: RunRequest{scheduled: true}}
+	_ = s.endKilled(now, folder) // the end says what it waits for
+	d := s.result()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.c.Warn(c.Warnings()...)
+	l.ended = append(l.ended, RunItem{ThreadID: d.ThreadID, Title: now.Title, ThreadStatus: d.ThreadStatus, RunRecord: d.RunRecord})
 }
 
 // agentOf is the agent that a thread is to be run with: the one that is named, that of its

@@ -179,16 +179,23 @@ func finishKilled(c *app.Call, in RunRequest, refusal error) (*RunResult, error)
 	if killed, err := look(); err != nil || !killed { // its process ended it meanwhile
 		return nil, cmp.Or(err, refusal)
 	}
-	s.id, s.run, s.status, s.folder = t.ID, *t.LastRun(), t.Status, folder
-	runner.EndLeftovers(runMarks(c, s.run.ID))
-	s.log, err = transcript.Open(folder, transcript.Options{Run: string(s.run.ID), Now: c.Project().Environment().Now})
+	err = s.endKilled(t, folder)
+	return s.result(), err
+}
+
+// endKilled ends the run of a thread whose process was killed, and the processes that it left, as the thread is
+// now: it has ended, or waits. The caller holds the run. Errors: those of Run at such an end.
+func (s *supervisor) endKilled(t thread.Thread, folder string) (err error) {
+	s.id, s.run, s.status, s.folder, s.elsewhere = t.ID, *t.LastRun(), t.Status, folder, t.LastRun().Elsewhere
+	runner.EndLeftovers(runMarks(s.c, s.run.ID))
+	s.log, err = transcript.Open(folder, transcript.Options{Run: string(s.run.ID), Now: s.c.Project().Environment().Now})
 	s.unkept(err)
 	s.run.Used.Cost = costAtKill(folder, s.run)
 	e, _, err := s.finished()
-	if err == nil {
+	if err == nil && e != nil {
 		err = s.end(e)
 	}
-	return s.result(), err
+	return err
 }
 
 // runMarks are the entries of the environment by which the processes of a run are found.

@@ -122,16 +122,16 @@ type supervisor struct {
 func (s *supervisor) supervise() error {
 	s.in.times, s.began = s.in.times.filled(), s.c.Now()
 	s.handler, s.exhausted = newRunHandler(s), map[string]time.Time{}
-	s.in.budget.begin(s.run.ID, s.run.Used, s.handler.spend)
-	defer func() { s.in.budget.end(s.run.ID) }()
 	s.told, s.refused = map[thread.InjectionID]bool{}, map[string]bool{}
 	again := s.run.Turns > 0 || s.run.SessionID != ""
 	if s.run.Attempts > 1 { // its process may have been killed before it could end the agent, or record what that cost
 		runner.EndLeftovers(runMarks(s.c, s.run.ID))
 		s.run.Used.Cost = costAtKill(s.folder, s.run)
 	}
+	s.in.budget.begin(s.run.ID, s.run.Used, s.handler.spend)
+	defer func() { s.in.budget.end(s.run.ID) }()
 	if reason := cmp.Or(s.limits.reached(0, s.run.Used), s.in.budget.over()); reason != "" {
-		return s.end(spentEnd(reason))
+		return s.end(s.spentEnd(reason))
 	}
 	if e := s.launch(); e != nil {
 		return s.end(e)
@@ -537,7 +537,7 @@ func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 	case errors.Is(cause, agents.ErrRunLost):
 		return &runEnd{stop: thread.RunFailed, reason: agents.ErrRunLost.Error(), err: s.lostThread()}
 	case errors.Is(cause, agents.ErrRunSpent):
-		return spentEnd(s.handler.spentFor())
+		return s.spentEnd(s.handler.spentFor())
 	case errors.Is(cause, agents.ErrRunJunk):
 		return endOf(thread.RunFailed, codes.AgentConnection.New(fact.Of("reason", agents.ErrRunJunk.Error())))
 	case failed != nil:
@@ -711,7 +711,7 @@ func (s *supervisor) next() (text string, shown []thread.InjectionID, e *runEnd,
 		return "", nil, e, err
 	}
 	if reason := cmp.Or(s.limits.reached(s.turns, s.run.Used), s.in.budget.over()); reason != "" {
-		return "", nil, spentEnd(reason), nil
+		return "", nil, s.spentEnd(reason), nil
 	}
 	if l := s.limits.time; l > 0 && s.c.Now().Sub(s.began) >= l {
 		return "", nil, &runEnd{stop: thread.RunBudget, reason: "it has worked for " + l.String()}, nil

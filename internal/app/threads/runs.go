@@ -157,13 +157,15 @@ func (d *SummaryResult) addRuns(c *app.Call, all []thread.Thread, since time.Tim
 	}
 	amounts, limits := code.AmountsWithLanded(c, owners...), agents.LimitsOf(c)
 	for i := range d.Runs {
-		if l := &d.Runs[i]; l.Stop == thread.RunLimited && agents.LimitedNow(c, limits, l.Agent).IsZero() {
+		l := &d.Runs[i]
+		switch until := agents.LimitedNow(c, limits, l.Agent); {
+		case l.Stop == thread.RunLimited && until.IsZero():
 			l.Ready = true
-		} else if until := agents.LimitedNow(c, limits, l.Agent); l.Ready && !until.IsZero() {
+		case l.Ready && !until.IsZero():
 			l.Ready, l.Reason = false, l.Agent+" may use nothing more until "+until.Format(time.RFC3339)
 		}
-		d.Runs[i].Changes = amounts[d.Runs[i].ThreadID]
-		d.Runs[i].Next = d.Runs[i].next()
+		l.Changes = amounts[l.ThreadID]
+		l.Next = l.next()
 	}
 	loop, err := c.Store().Loop()
 	if err == nil && (loop.Held || loop.Killed) {
