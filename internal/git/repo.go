@@ -37,12 +37,14 @@ const (
 
 // Open finds the repository that a folder belongs to.
 func Open(ctx context.Context, dir string, system System) (*Repo, error) {
-	if err := system.recent(ctx); err != nil {
-		return nil, err
-	}
+	recent := make(chan error, 1)
+	go func() { recent <- system.recent(ctx) }()
 	out, err := system.run(ctx, command{dir: dir, args: []string{
 		"rev-parse", "--path-format=absolute", "--git-common-dir", "--is-bare-repository", "--show-object-format",
 	}})
+	if old := <-recent; old != nil {
+		return nil, old
+	}
 	if err != nil {
 		return nil, notFound(err, dir)
 	}

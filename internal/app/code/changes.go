@@ -98,39 +98,40 @@ type File struct {
 // committed in its worktree. Without patches the files have only counts. Errors: T801, T802
 // while the worktree is being made, T509, T904.
 func ChangesOf(c *app.Call, t thread.Thread, patches bool) (*Changes, error) {
-	l, target, err := lookForChanges(c, t, patches)
+	l, err := lookForChanges(c, t, patches)
 	if err != nil {
 		return nil, err
-	}
-	if state := t.OwnedCode().State; l.found.head == "" && (state == thread.CodeReady || state == thread.CodeLost) {
-		return nil, merging.BranchGone(l.repo, t)
 	}
 	if err := l.repo.ReadPrograms(c.Context()); err != nil {
 		return nil, err
 	}
-	looks := []func(target git.Commit) ([]Part, error){l.landed, l.committed, l.uncommitted}
+	looks := []func() ([]Part, error){l.uncommitted, l.ofBranch} // the longest first
 	found, failed := make([][]Part, len(looks)), make([]error, len(looks))
-	SeveralAtOnce(len(looks), func(i int) { found[i], failed[i] = looks[i](target) })
-	l.found.Parts = append(l.found.Parts, slices.Concat(found...)...)
-	if err := cmp.Or(failed...); err != nil || len(l.found.Parts) > 0 {
-		return l.found, err
+	SeveralAtOnce(len(looks), func(i int) { found[i], failed[i] = looks[i]() })
+	if err := cmp.Or(failed[1], failed[0]); err != nil {
+		return nil, err
+	}
+	for i := range found[0] {
+		found[0][i].From = l.found.head
+	}
+	l.found.Parts = append(l.found.Parts, slices.Concat(found[1], found[0])...)
+	if len(l.found.Parts) > 0 {
+		return l.found, nil
 	}
 	return l.found, kept(c.Context(), l.repo, t)
 }
 
-// lookForChanges finds the tip of the branch and that of its target, between which the parts are
-// looked for.
-func lookForChanges(c *app.Call, t thread.Thread, patches bool) (l changesLook, target git.Commit, err error) {
+// lookForChanges opens the repository in which the parts are looked for.
+func lookForChanges(c *app.Call, t thread.Thread, patches bool) (l changesLook, err error) {
 	if err := t.Unmade(); err != nil {
-		return l, "", err
+		return l, err
 	}
 	repo, err := RepoOf(c, t)
 	if err != nil {
-		return l, "", err
+		return l, err
 	}
 	d := &Changes{Branch: t.Branch, Target: app.OrNull(app.BranchOf(t.OwnedCode().Target)), Worktree: WorktreeDir(c, t), Parts: []Part{}, repo: repo}
-	target, err = d.find(c.Context(), repo, t)
-	return changesLook{c.Context(), repo, t, d, patches}, target, err
+	return changesLook{c.Context(), repo, t, d, patches}, nil
 }
 
 // MergeChanges asks git what a pending merge would bring. Without patches the files have only
@@ -232,6 +233,21 @@ func changeOf(f git.FileDiff) FileChange {
 	return ModifiedFile
 }
 
+// ofBranch is what has landed, and what the branch has beyond its target.
+func (l changesLook) ofBranch() ([]Part, error) {
+	target, err := l.found.find(l.ctx, l.repo, l.owner)
+	if err != nil {
+		return nil, err
+	}
+	if state := l.owner.OwnedCode().State; l.found.head == "" && (state == thread.CodeReady || state == thread.CodeLost) {
+		return nil, merging.BranchGone(l.repo, l.owner)
+	}
+	looks := []func(target git.Commit) ([]Part, error){l.landed, l.committed}
+	found, failed := make([][]Part, len(looks)), make([]error, len(looks))
+	SeveralAtOnce(len(looks), func(i int) { found[i], failed[i] = looks[i](target) })
+	return slices.Concat(found...), cmp.Or(failed...)
+}
+
 // landed is what each merge of leslie brought; where there was none, what one by hand did.
 func (l changesLook) landed(target git.Commit) (parts []Part, err error) {
 	code, found := l.owner.OwnedCode(), false
@@ -314,15 +330,15 @@ func baseOf(ctx context.Context, repo *git.Repo, t thread.Thread, head, target g
 	return cmp.Or(common, git.Commit(code.Start)), err
 }
 
-// uncommitted is what is not committed in the worktree.
-func (l changesLook) uncommitted(git.Commit) ([]Part, error) {
+// uncommitted is what is not committed in the worktree, without the commit that it follows.
+func (l changesLook) uncommitted() ([]Part, error) {
 	code := l.owner.OwnedCode()
 	if code.State != thread.CodeReady || Missing(l.found.Worktree) || Missing(code.Admin) {
 		return nil, nil
 	}
 	w := l.repo.Worktree(l.found.Worktree, code.Admin)
 	files, err := w.Uncommitted(l.ctx, l.patches)
-	return withFiles(Part{Kind: UncommittedPart, From: l.found.head}, files), err
+	return withFiles(Part{Kind: UncommittedPart}, files), err
 }
 
 // Only leaves the files that match, under their path or the one before, and returns the paths
@@ -462,7 +478,11 @@ func LandedAmount(c *app.Call, id thread.ThreadID) *app.CodeAmount {
 // landedByHand is LandedAmount of code that leslie has not landed; nil for commits that are not in
 // the target, as of a squash.
 func landedByHand(c *app.Call, t thread.Thread) *app.CodeAmount {
-	l, target, err := lookForChanges(c, t, false)
+	l, err := lookForChanges(c, t, false)
+	if err != nil {
+		return nil
+	}
+	target, err := l.found.find(l.ctx, l.repo, t)
 	if err != nil {
 		return nil
 	}
