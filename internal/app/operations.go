@@ -26,10 +26,20 @@ type OperationRecord struct {
 	// lists only the last of them.
 	Continues thread.OperationID `json:"continues,omitempty"`
 	// GivenUp: a merge ended by it that was not applied.
-	GivenUp bool               `json:"givenUp,omitempty"`
-	Undoes  thread.OperationID `json:"undoes,omitempty"`
-	Redoes  thread.OperationID `json:"redoes,omitempty"`
-	Began   []WaitingItem      `json:"-"` // what waits for a person since then; set by Observe
+	GivenUp bool `json:"givenUp,omitempty"`
+	// Merge is the merge that it began and left pending.
+	Merge thread.MergeID `json:"merge,omitempty"`
+	// Landed is what the operation landed; nil for no code, and in a stream.
+	Landed *LandedCommit      `json:"landed,omitempty"`
+	Undoes thread.OperationID `json:"undoes,omitempty"`
+	Redoes thread.OperationID `json:"redoes,omitempty"`
+	Began  []WaitingItem      `json:"-"` // what waits for a person since then; set by Observe
+}
+
+// LandedCommit is where code has landed.
+type LandedCommit struct {
+	Branch string `json:"branch"`
+	Commit string `json:"commit"`
 }
 
 // OperationOf is an operation as an answer shows it; undoneBy is the one that took it back, "" for none.
@@ -37,7 +47,7 @@ func OperationOf(op thread.Operation, undoneBy thread.OperationID) OperationReco
 	return OperationRecord{
 		Seq: op.Seq, OperationID: op.ID, Time: op.Time, As: op.As, Actor: op.Actor, Command: op.Command,
 		ThreadID: OrNull(op.ThreadID), Params: withoutLines(op),
-		UndoneBy: undoneBy, Continues: op.Continues, GivenUp: givesUp(op), Undoes: op.Undoes, Redoes: op.Redoes,
+		UndoneBy: undoneBy, Continues: op.Continues, GivenUp: givesUp(op), Merge: begunMerge(op), Undoes: op.Undoes, Redoes: op.Redoes,
 	}
 }
 
@@ -57,6 +67,16 @@ func withoutLines(op thread.Operation) json.RawMessage {
 		return op.Params
 	}
 	return raw
+}
+
+// begunMerge is the merge that an operation began and left pending, "" for none.
+func begunMerge(op thread.Operation) thread.MergeID {
+	for _, ch := range op.Changes {
+		if table, id, _ := strings.Cut(ch.Record, "/"); table == thread.TableMerges && thread.Absent(ch.Before) {
+			return thread.MergeID(id)
+		}
+	}
+	return ""
 }
 
 // givesUp reports whether an operation only ended a merge.

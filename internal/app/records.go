@@ -68,6 +68,9 @@ type CodeAmount struct {
 	Removed     int  `json:"removed"`
 	Uncommitted int  `json:"uncommitted"` // files that are changed, or new and not ignored
 	Landed      bool `json:"landed"`
+	// Astray is how many commits its worktree has that the branch lacks, because another one, or none,
+	// is checked out there.
+	Astray int `json:"astray,omitempty"`
 }
 
 // BranchOf is a ref's name as people write it.

@@ -33,8 +33,11 @@ type PartKind string
 
 // The kinds of parts, in their order.
 const (
-	LandedPart      PartKind = "landed"
-	CommittedPart   PartKind = "committed"
+	LandedPart    PartKind = "landed"
+	CommittedPart PartKind = "committed"
+	// AstrayPart is what is committed in the worktree and not on the thread's branch, because another
+	// one, or none, is checked out there.
+	AstrayPart      PartKind = "astray"
 	UncommittedPart PartKind = "uncommitted"
 	// MergePart is what a pending merge would bring.
 	MergePart PartKind = "merge"
@@ -49,7 +52,8 @@ type Part struct {
 	From string  `json:"from"`
 	To   *string `json:"to"`
 	Into string  `json:"into,omitempty"`
-	// Commits is how many commits a committed part has that the target lacks. Subjects are those of
+	// Commits is how many commits a committed part has that the target lacks, an astray one that the
+	// branch lacks. Subjects are those of
 	// the newest, of a landed part of what landed; at most maxSubjects, merges left out.
 	Commits  int      `json:"commits,omitempty"`
 	Subjects []string `json:"subjects,omitempty"`
@@ -111,8 +115,8 @@ func ChangesOf(c *app.Call, t thread.Thread, patches bool) (*Changes, error) {
 	if err := cmp.Or(failed[1], failed[0]); err != nil {
 		return nil, err
 	}
-	for i := range found[0] {
-		found[0][i].From = l.found.head
+	for i, part := range found[0] {
+		found[0][i].From = cmp.Or(part.From, l.found.head)
 	}
 	l.found.Parts = append(l.found.Parts, slices.Concat(found[1], found[0])...)
 	if len(l.found.Parts) > 0 {
@@ -169,13 +173,33 @@ func (d *Changes) find(ctx context.Context, repo *git.Repo, t thread.Thread) (ta
 	if err != nil {
 		return "", err
 	}
-	head := tips[own]
+	head, err := ownTip(ctx, repo, code, tips[own])
+	if err != nil {
+		return "", err
+	}
 	if head == "" && code.Removed != nil {
 		d.BranchGone, d.Kept = true, code.Removed.Ref
 		head, err = repo.Resolve(ctx, code.Removed.Tip)
 	}
 	d.head = string(head)
 	return tips[code.Target], err
+}
+
+// ownTip is the tip of a thread's branch, "" if a branch of its name is somebody else's: the worktree was
+// removed, and it lacks what the thread's branch had then.
+func ownTip(ctx context.Context, repo *git.Repo, code *thread.Code, tip git.Commit) (git.Commit, error) {
+	how := code.Removed
+	if tip == "" || code.State != thread.CodeRemoved || how == nil || how.Tip == "" || string(tip) == how.Tip {
+		return tip, nil
+	}
+	had, err := repo.Resolve(ctx, how.Tip)
+	if err != nil || had == "" {
+		return "", err
+	}
+	if has, err := repo.Contains(ctx, tip, had); err != nil || has {
+		return tip, err
+	}
+	return "", nil
 }
 
 // changesLook finds the parts of a thread's changes.
@@ -242,7 +266,7 @@ func (l changesLook) ofBranch() ([]Part, error) {
 	if state := l.owner.OwnedCode().State; l.found.head == "" && (state == thread.CodeReady || state == thread.CodeLost) {
 		return nil, merging.BranchGone(l.repo, l.owner)
 	}
-	looks := []func(target git.Commit) ([]Part, error){l.landed, l.committed}
+	looks := []func(target git.Commit) ([]Part, error){l.landed, l.committed, l.astray}
 	found, failed := make([][]Part, len(looks)), make([]error, len(looks))
 	SeveralAtOnce(len(looks), func(i int) { found[i], failed[i] = looks[i](target) })
 	return slices.Concat(found...), cmp.Or(failed...)
@@ -315,6 +339,41 @@ func (l changesLook) committed(target git.Commit) (parts []Part, err error) {
 	return l.between(part, base, head)
 }
 
+// astray is what the worktree has committed that the branch lacks.
+func (l changesLook) astray(git.Commit) ([]Part, error) {
+	w, there := l.worktree()
+	if head := git.Commit(l.found.head); there && head != "" && !w.On(l.owner.Branch) {
+		at, err := l.repo.Resolve(l.ctx, w.Head())
+		if err != nil || at == "" || at == head {
+			return nil, err
+		}
+		part := Part{Kind: AstrayPart}
+		if part.Commits, _, err = l.repo.Count(l.ctx, at, head); err != nil || part.Commits == 0 {
+			return nil, err
+		}
+		newest, err := l.repo.Newest(l.ctx, string(at), string(head), maxSubjects)
+		if err != nil {
+			return nil, err
+		}
+		part.addCommits(newest)
+		base, err := l.repo.MergeBase(l.ctx, head, at)
+		if err != nil {
+			return nil, err
+		}
+		return l.between(part, cmp.Or(base, head), at)
+	}
+	return nil, nil
+}
+
+// worktree is the thread's worktree, if it is there.
+func (l changesLook) worktree() (w git.Worktree, there bool) {
+	code := l.owner.OwnedCode()
+	if code.State != thread.CodeReady || Missing(l.found.Worktree) || Missing(code.Admin) {
+		return w, false
+	}
+	return l.repo.Worktree(l.found.Worktree, code.Admin), true
+}
+
 // baseOf is the commit since which a thread's code has what its target lacks: the base of a
 // merge, or where the branch began if the target is gone ("").
 func baseOf(ctx context.Context, repo *git.Repo, t thread.Thread, head, target git.Commit) (git.Commit, error) {
@@ -330,24 +389,32 @@ func baseOf(ctx context.Context, repo *git.Repo, t thread.Thread, head, target g
 	return cmp.Or(common, git.Commit(code.Start)), err
 }
 
-// uncommitted is what is not committed in the worktree, without the commit that it follows.
+// uncommitted is what is not committed in the worktree. It follows a commit that is named only if
+// that is not the branch's.
 func (l changesLook) uncommitted() ([]Part, error) {
-	code := l.owner.OwnedCode()
-	if code.State != thread.CodeReady || Missing(l.found.Worktree) || Missing(code.Admin) {
+	w, there := l.worktree()
+	if !there {
 		return nil, nil
 	}
-	w := l.repo.Worktree(l.found.Worktree, code.Admin)
+	part := Part{Kind: UncommittedPart}
+	if !w.On(l.owner.Branch) {
+		at, err := l.repo.Resolve(l.ctx, w.Head())
+		if err != nil {
+			return nil, err
+		}
+		part.From = string(at)
+	}
 	files, err := w.Uncommitted(l.ctx, l.patches)
-	return withFiles(Part{Kind: UncommittedPart}, files), err
+	return withFiles(part, files), err
 }
 
-// Only leaves the files that match, under their path or the one before, and returns the paths
-// from which the patterns that match nothing are told.
+// Only leaves the files that match, under their path or the one before, without the commits, which may be
+// about others. It returns the paths from which the patterns that match nothing are told.
 func (d *Changes) Only(match func(path string) bool) (paths []string) {
 	parts := []Part{}
 	for _, p := range d.Parts {
 		all := p.Files
-		p.Files, p.Added, p.Removed = nil, 0, 0
+		p.Files, p.Added, p.Removed, p.Commits, p.Subjects, p.Ids = nil, 0, 0, 0, nil, nil
 		for _, f := range all {
 			if !match(f.Path) && (f.Was == "" || !match(f.Was)) {
 				continue
@@ -429,7 +496,7 @@ func addLanded(c *app.Call, all map[thread.ThreadID]*app.CodeAmount, ids ...thre
 			continue
 		}
 		if now := all[id]; now != nil {
-			landed[i].Uncommitted = now.Uncommitted
+			landed[i].Uncommitted, landed[i].Astray = now.Uncommitted, now.Astray
 		}
 		all[id] = landed[i]
 	}
@@ -458,7 +525,11 @@ func LandedAmount(c *app.Call, id thread.ThreadID) *app.CodeAmount {
 			}
 		}
 	}
-	commits, _, err := repo.Count(c.Context(), git.Commit(l.Tip), base)
+	tip := git.Commit(l.Tip)
+	if l.How == thread.LandedRebase { // without what the branch had merged, or lost, since
+		tip, base = git.Commit(l.Commit), git.Commit(l.From)
+	}
+	commits, _, err := repo.Count(c.Context(), tip, base)
 	if err != nil {
 		commits = 0
 	}
@@ -509,7 +580,7 @@ func amountsOf(items []Item) map[thread.ThreadID]*app.CodeAmount {
 			continue
 		}
 		amount := &app.CodeAmount{Commits: *item.Ahead, Files: *item.Files, Added: *item.Added, Removed: *item.Removed, Landed: item.Landed != nil && *item.Landed}
-		if item.Dirty != nil {
+		if amount.Astray = item.Astray; item.Dirty != nil {
 			amount.Uncommitted = *item.Dirty + *item.Untracked
 		}
 		out[item.ThreadID] = amount

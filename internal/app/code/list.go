@@ -269,7 +269,10 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 			item.Landed = new(false)
 		}
 	}
-	head := tips["refs/heads/"+item.Branch]
+	head, err := ownTip(ctx, repo, code, tips["refs/heads/"+item.Branch])
+	if err != nil {
+		return err
+	}
 	if code.State == thread.CodeReady || code.State == thread.CodeLost {
 		if Missing(item.Worktree) || Missing(code.Admin) {
 			item.State = thread.CodeLost
@@ -323,8 +326,8 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 func (item *Item) compare(ctx context.Context, repo *git.Repo, head git.Commit, tips map[string]git.Commit) error {
 	code := item.owner.OwnedCode()
 	target := tips[code.Target]
-	if target == "" {
-		return nil
+	if target == "" { // the branch is gone, or it began at a commit
+		return item.sinceStart(ctx, repo, head)
 	}
 	ahead, behind := 0, 0
 	if target != head {
@@ -357,6 +360,19 @@ func (item *Item) compare(ctx context.Context, repo *git.Repo, head git.Commit, 
 		return err
 	}
 	return item.predict(ctx, repo, head, target)
+}
+
+// sinceStart counts what the code has beyond the commit at which it began.
+func (item *Item) sinceStart(ctx context.Context, repo *git.Repo, head git.Commit) error {
+	start, err := repo.Resolve(ctx, item.owner.OwnedCode().Start)
+	if err != nil || start == "" {
+		return err
+	}
+	if item.beyond, _, err = repo.Count(ctx, head, start); err != nil {
+		return err
+	}
+	item.Ahead = new(item.beyond)
+	return item.measure(ctx, repo, head, "")
 }
 
 // measure counts the files and lines that the code changes beyond its target.

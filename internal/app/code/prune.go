@@ -222,7 +222,7 @@ func RemoveLanded(c *app.Call, id thread.ThreadID) (removed *RemoveResult, why s
 		}
 	}
 	dir := WorktreeDir(c, t)
-	if rel, err := filepath.Rel(dir, c.Caller().Dir); err == nil && filepath.IsLocal(rel) {
+	if StandsIn(c, dir) {
 		return nil, "you stand in its worktree (cd " + external.Word(repo.Top) + ", then leslie code remove " + string(id) + ")", nil
 	}
 	removed, err = Remove(c, RemoveRequest{Thread: string(id), checked: checked, DropBranch: Missing(dir)})
@@ -230,6 +230,12 @@ func RemoveLanded(c *app.Call, id thread.ThreadID) (removed *RemoveResult, why s
 		return nil, e.Error(), nil
 	}
 	return removed, "", err
+}
+
+// StandsIn reports whether the caller's folder is in one.
+func StandsIn(c *app.Call, dir string) bool {
+	rel, err := filepath.Rel(dir, c.Caller().Dir)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // dropLeft deletes the refs of a removal whose process was killed when it had ended: no record names

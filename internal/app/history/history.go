@@ -115,7 +115,11 @@ func History(c *app.Call, in HistoryRequest) (*HistoryResult, error) {
 		if q.Thread == "" && q.Before == 0 {
 			w.take(op)
 		}
-		d.Items.Items = append(d.Items.Items, app.OperationOf(op, h.UndoneBy[op.ID]))
+		record := app.OperationOf(op, h.UndoneBy[op.ID])
+		if m := landedBy(op); m != nil && op.Undoes == "" {
+			record.Landed = &app.LandedCommit{Branch: m.Code.Landing.Branch, Commit: m.Code.Landing.New}
+		}
+		d.Items.Items = append(d.Items.Items, record)
 	}
 	if w.undo != nil {
 		op, err := withLanding(c, *w.undo)

@@ -283,7 +283,7 @@ func FindOperation(c *app.Call, arg string) (thread.Operation, *walk, error) {
 	case len(found) == 1 && !thread.CutOff(arg):
 		return found[0], w, nil
 	case len(found) == 0:
-		return op, w, codes.OperationNotFound.New(fact.Of("operationId", arg))
+		return op, w, notFound(c, arg)
 	}
 	var ids []thread.OperationID
 	var listed []codes.Candidate
@@ -293,6 +293,19 @@ func FindOperation(c *app.Call, arg string) (thread.Operation, *walk, error) {
 	}
 	return op, w, thread.Ambiguous(arg, len(found), ids).
 		WithNext("leslie history").WithCandidates(len(found), listed...)
+}
+
+// notFound is T112 for what names no operation; where it names a thread, with the line that lists its operations.
+func notFound(c *app.Call, arg string) error {
+	err := codes.OperationNotFound.New(fact.Of("operationId", arg))
+	_, _ = c.View(func(s *thread.State) error {
+		if t, lookErr := s.Thread(arg); lookErr == nil {
+			err = err.With(fact.Of("threadId", t.ID)).WithHint("'" + arg + "' is a thread, and leslie undo takes an operation: the history of the thread names them").
+				WithNext("leslie history " + string(t.ID))
+		}
+		return nil
+	})
+	return err
 }
 
 // nameLater adds to a T110 about a field the operation that changed it since, if it is

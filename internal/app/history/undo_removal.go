@@ -36,7 +36,7 @@ func dropWith(c *app.Call, op thread.Operation) (ops []thread.Operation, err err
 		case o.Command != app.DropCommand:
 			return true
 		}
-		if _, began := thread.RemovedIn(o); !began && !back && !thread.OnlyLost(o) {
+		if _, began := thread.RemovedIn(o); !began && !back && !thread.OnlyLost(o) && !ofMerge(o) { // a merge that was given up stays so
 			ops = append(ops, o)
 		}
 		return false

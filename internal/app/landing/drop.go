@@ -9,6 +9,7 @@ import (
 	"leslie/internal/app/merges"
 	"leslie/internal/app/runs"
 	"leslie/internal/app/threads"
+	"leslie/internal/external"
 	"leslie/internal/fact"
 	"leslie/thread"
 )
@@ -47,6 +48,8 @@ type DroppedItem struct {
 	Worktree *string `json:"worktree"` // that leslie made, and removes
 	// Changes is how much of its code would be lost elsewhere; nil if git cannot say it.
 	Changes *app.CodeAmount `json:"changes,omitempty"`
+	// Merge is its landing that waits, which is given up; "" for none.
+	Merge thread.MergeID `json:"merge,omitempty"`
 	// Lost has the ignored files and folders of the worktree that are too large to be kept.
 	Lost []string `json:"lost,omitempty"`
 	// Ref keeps the commits of the branch and what was not committed.
@@ -72,12 +75,12 @@ func Drop(c *app.Call, in DropRequest) (*DropResult, error) {
 	if !in.Yes {
 		c.ReadOnly()
 	}
-	all, err := dropped(c, in)
+	all, pending, err := dropped(c, in)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range all {
-		item := &DroppedItem{ThreadID: t.ID, Title: t.Title, Status: t.Status, Running: t.LastRun().Going()}
+		item := &DroppedItem{ThreadID: t.ID, Title: t.Title, Status: t.Status, Running: t.LastRun().Going(), Merge: pending[t.ID]}
 		if owned := t.OwnedCode(); owned != nil {
 			item.Branch = app.OrNull(t.Branch)
 			if owned.Made.Worktree && owned.State != thread.CodeRemoved {
@@ -111,10 +114,10 @@ func Drop(c *app.Call, in DropRequest) (*DropResult, error) {
 	return d, nil
 }
 
-// dropped finds the threads, those below others first. Errors: see Drop.
-func dropped(c *app.Call, in DropRequest) (all []thread.Thread, err error) {
+// dropped finds the threads, those below others first, and the landings of them that wait. Errors: see Drop.
+func dropped(c *app.Call, in DropRequest) (all []thread.Thread, pending map[thread.ThreadID]thread.MergeID, err error) {
 	_, err = c.View(func(s *thread.State) error {
-		all = nil
+		all, pending = nil, map[thread.ThreadID]thread.MergeID{}
 		for _, id := range in.Threads {
 			t, err := s.Thread(id)
 			if err == nil {
@@ -125,6 +128,9 @@ func dropped(c *app.Call, in DropRequest) (all []thread.Thread, err error) {
 			}
 			if !slices.ContainsFunc(all, func(o thread.Thread) bool { return o.ID == t.ID }) {
 				all = append(all, t)
+			}
+			if m, waits := s.PendingLanding(t.ID); waits {
+				pending[t.ID] = m.ID
 			}
 		}
 		for _, t := range all {
@@ -139,7 +145,7 @@ func dropped(c *app.Call, in DropRequest) (all []thread.Thread, err error) {
 		slices.SortStableFunc(all, func(a, b thread.Thread) int { return depth(s, b) - depth(s, a) })
 		return nil
 	})
-	return all, err
+	return all, pending, err
 }
 
 // depth is how many threads are above a thread.
@@ -169,18 +175,10 @@ func drop(c *app.Call, t thread.Thread, item *DroppedItem) error {
 			return err
 		}
 	}
-	var pending thread.Merge
-	waits := false
-	if _, err := c.View(func(s *thread.State) error {
-		pending, waits = s.PendingLanding(t.ID)
-		return nil
-	}); err != nil {
-		return err
-	}
 	var steps []func(*app.Call) error
-	if waits {
+	if item.Merge != "" {
 		steps = append(steps, func(call *app.Call) error {
-			_, err := merges.MergeAbort(call, merges.MergeAbortRequest{Merge: string(pending.ID)})
+			_, err := merges.MergeAbort(call, merges.MergeAbortRequest{Merge: string(item.Merge)})
 			return err
 		})
 	}
@@ -208,6 +206,9 @@ func drop(c *app.Call, t thread.Thread, item *DroppedItem) error {
 	}
 	if last != "" {
 		item.Back = []string{"leslie undo " + string(last)}
+		if dir := code.WorktreeDir(c, t); dir != "" && code.StandsIn(c, dir) { // the shell's folder is gone
+			item.Back = append([]string{"cd " + external.Word(c.Project().Root())}, item.Back...)
+		}
 		if item.Running {
 			item.Back = append(item.Back, "leslie run "+id)
 		}

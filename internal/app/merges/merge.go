@@ -376,6 +376,9 @@ func MergeStatus(c *app.Call, in MergeStatusRequest) (*MergeResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	if now, err := s.Edited(); err == nil { // what an edited work file decides counts
+		s = now
+	}
 	result := s.Result(merging.Pending)
 	if in.Conflict != "" {
 		result.Conflicts, err = s.Only(in.Conflict)

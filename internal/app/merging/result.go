@@ -60,6 +60,8 @@ type Result struct {
 	Replaced int `json:"replaced,omitempty"`
 	// Resumed: the merge was pending, and the line that began it was repeated.
 	Resumed bool `json:"resumed,omitempty"`
+	// Outdated is the number of decisions about conflicts that are there no longer, or have changed since.
+	Outdated int `json:"outdated,omitempty"`
 	// Reused is the number of decisions that a new merge took over from an undone one.
 	Reused int `json:"reused,omitempty"`
 	// Report says what became of each source's lines, once the result is known.
@@ -185,6 +187,11 @@ func (p *Planning) Result(status Status) *Result {
 		for _, c := range p.plan.Conflicts {
 			if c.Status == merge.Resolved && p.record.Decisions[c.ID].Reason == edited && !slices.Contains(r.Edited, c.Path) {
 				r.Edited = append(r.Edited, c.Path)
+			}
+		}
+		for id := range p.record.Decisions {
+			if !slices.ContainsFunc(p.plan.Conflicts, func(c merge.Conflict) bool { return c.ID == id }) {
+				r.Outdated++
 			}
 		}
 		r.Unresolved = p.plan.Open()

@@ -100,6 +100,7 @@ type detached struct {
 	agent string          // whose failure ends it
 	// runs has those of the threads that it is to start, as they were before.
 	runs     map[thread.ThreadID]thread.Run
+	ends     bool  // it ends as soon as it has looked
 	printed  int64 // how long its log was before
 	begun    bool
 	recorded bool // it has begun a run
@@ -142,12 +143,14 @@ func (b *detached) beforeLoop(c *app.Call, in RunLoopRequest) error {
 	}
 	b.agent = l.agent
 	var found []thread.Thread
+	var at time.Time
 	if _, err := c.View(func(s *thread.State) (err error) {
-		found, _, err = l.candidates(s, c.Now())
+		found, at, err = l.candidates(s, c.Now())
 		return err
 	}); err != nil {
 		return err
 	}
+	b.ends = in.UntilIdle && len(found) == 0 && at.IsZero()
 	all, _, err := agents.Profiles(c)
 	if err != nil {
 		return err
@@ -244,7 +247,7 @@ func (b *detached) look(c *app.Call, d *DetachResult, over bool) (there bool, er
 		loop, err := c.Store().Loop()
 		b.begun = loop.Held
 		if err != nil || b.begun && len(b.runs) == 0 {
-			return b.begun, err
+			return b.begun && !b.ends, err
 		}
 	}
 	var now []thread.Thread

@@ -406,7 +406,7 @@ func (m *codeSpawn) adopt(in *SpawnRequest) error {
 	for _, w := range all {
 		if w.Branch == in.Branch {
 			return thread.BranchTaken(in.Branch, "it is checked out in "+w.Dir).
-				WithHint("Check out something else there, or give that worktree to a thread without code: leslie update ID --worktree DIR")
+				WithHint("To work on it where it is: leslie spawn, without --code, then leslie update ID --worktree " + w.Dir + ". Or check out something else there")
 		}
 	}
 	base, err := m.repo.MergeBase(ctx, m.making.Start, tip)

@@ -143,6 +143,11 @@ func Comment(c *app.Call, in CommentRequest) (*CommentResult, error) {
 		return nil, err
 	}
 	content, err := commentable(c, t, name)
+	if codes.Has(err, codes.ScopeNotFound) && t.OwnedCode() != nil { // a path of code needs no "code:"
+		if ofCode, codeErr := commentable(c, t, thread.CodePrefix+name); codeErr == nil {
+			name, content, err = thread.CodePrefix+name, ofCode, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,9 @@ package threads
 import (
 	"errors"
 	"slices"
+	"time"
 
+	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/code"
 	"leslie/internal/fact"
@@ -77,8 +79,13 @@ func Lifecycle(c *app.Call, in LifecycleRequest) (*LifecycleResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
+	for awaited := false; ; {
 		d, err := changeStatus(c, in, found, left)
+		if codes.Has(err, codes.UnreadMessages) && !awaited {
+			if awaited = true; awaitShown(c, in.Thread) {
+				continue
+			}
+		}
 		var first *code.NotChecked
 		if errors.As(err, &first) && !found.Covers(first.Thread.ID, first.Thread.OwnedCode().Accept) {
 			if found, err = code.Accept(c, first.Thread); err != nil {
@@ -91,6 +98,21 @@ func Lifecycle(c *app.Call, in LifecycleRequest) (*LifecycleResult, error) {
 		}
 		return d, err
 	}
+}
+
+// showPatience is how long what an agent's prompt shows takes to be recorded as seen.
+const showPatience = time.Second
+
+// awaitShown waits until the agent of a run has seen its messages, and reports whether it has: those that its prompt
+// shows are recorded when it first answers, and it may finish at the same time.
+func awaitShown(c *app.Call, id string) bool {
+	return c.Await(showPatience, func(s *thread.State) (done bool, wake time.Time, err error) {
+		t, err := s.Thread(id)
+		if err != nil || !t.LastRun().Going() {
+			return false, wake, codes.WaitTimeout.New()
+		}
+		return s.UnreadOf(t).Count == 0, wake, nil
+	}) == nil
 }
 
 // changeStatus changes a thread's status, given what its checks found and what is not

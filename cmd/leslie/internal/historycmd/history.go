@@ -65,17 +65,23 @@ func (d historyText) Text(p *page.Page) {
 // commandOf is an operation's command, with what it did to others; an operation that is undone stands
 // back.
 func commandOf(op app.OperationRecord) screen.Cell {
+	did := op.Command
+	if op.Landed != nil {
+		did += " on " + op.Landed.Branch + " " + op.Landed.Commit[:min(12, len(op.Landed.Commit))]
+	}
 	switch {
 	case op.UndoneBy != "":
-		return screen.Faint(op.Command + " (undone)")
+		return screen.Faint(did + " (undone)")
 	case op.GivenUp && op.Command != "merge abort":
 		return screen.Faint(op.Command + " (given up)")
+	case op.Merge != "":
+		return screen.Text(op.Command + " (began " + string(op.Merge) + ")")
 	case op.Redoes != "":
 		return screen.Text(op.Command + " " + string(op.Redoes))
 	case op.Undoes != "":
 		return screen.Text(op.Command + " " + string(op.Undoes))
 	}
-	return screen.Text(op.Command)
+	return screen.Text(did)
 }
 
 // History is the command leslie history.

@@ -92,6 +92,8 @@ func partName(c *code.Changes, part code.Part) string {
 		return "code that landed in " + part.Into + " with " + (*part.To)[:12]
 	case code.MergePart:
 		return "code that the merge brings to " + part.Into
+	case code.AstrayPart:
+		return "code committed in " + c.Worktree + " that " + c.Branch + " lacks, " + page.Many(part.Commits, "commit")
 	case code.UncommittedPart:
 		return "code not committed in " + c.Worktree
 	}

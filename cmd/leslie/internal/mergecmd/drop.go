@@ -62,6 +62,9 @@ func wouldDrop(i *landing.DroppedItem) string {
 	if i.Worktree != nil {
 		text += "; its worktree " + *i.Worktree + " and its branch " + page.OrZero(i.Branch) + " go"
 	}
+	if i.Merge != "" {
+		text += "; its landing that waits, " + string(i.Merge) + ", is given up with its decisions"
+	}
 	if len(i.Lost) > 0 {
 		text += "; too large to be kept: " + app.Joined(i.Lost)
 	}

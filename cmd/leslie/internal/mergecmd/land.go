@@ -3,6 +3,7 @@ package mergecmd
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"leslie/cmd/leslie/internal/cli"
@@ -12,6 +13,7 @@ import (
 	"leslie/internal/app/landing"
 	"leslie/internal/app/merging"
 	"leslie/internal/fact"
+	"leslie/merge"
 	"leslie/thread"
 )
 
@@ -149,7 +151,13 @@ func openText(i *landing.Item) string {
 	if i.Merge.Unresolved == 0 {
 		return ""
 	}
-	return "; " + page.Many(i.Merge.Unresolved, "conflict") + " to resolve first"
+	var paths []string
+	for _, c := range i.Merge.Conflicts {
+		if c.Status == merge.Unresolved && !slices.Contains(paths, c.Path) {
+			paths = append(paths, c.Path)
+		}
+	}
+	return "; " + page.Many(i.Merge.Unresolved, "conflict") + " to resolve first, in " + app.Joined(paths)
 }
 
 // Land is the command leslie land.
@@ -162,7 +170,7 @@ func Land() *cli.Command {
 		Hint:         cli.Hint{When: cli.Bringing, Line: "land ID"},
 		Detail: "A worktree that has the branch checked out moves along; a thread that has it gets the artifacts, too. " +
 			"A conflict leaves the landing pending (T301): resolve it, then the same line again. Then the thread is " +
-			"completed, and its worktree and the branch that leslie made go. An agent needs the capability land, or a " +
+			"completed, and its worktree and the branch that leslie made go. Hooks of git do not run. An agent needs the capability land, or a " +
 			"person's approval.",
 		Example:  "leslie land thread-a1b2c3d4",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true, Many: true}},
@@ -172,7 +180,7 @@ func Land() *cli.Command {
 			cli.Toggle("merge", "make a merge commit (default: code.land, else this)"),
 			cli.Toggle("squash", "make one ordinary commit of it"),
 			cli.Toggle("rebase", "put its own commits on top of the branch"),
-			cli.NewFlag("message", cli.AnyText("M"), "of the commit (default: title and intent)"),
+			cli.NewFlag("message", cli.AnyText("M"), "of the commit (default: title and intent)").Short("m"),
 			cli.Toggle("edit", "edit the message first, as git commit does"),
 			cli.Toggle("keep", "leave thread, worktree and branch as they are"),
 			cli.NewFlag("uncommitted", cli.OneOf("refuse", merging.TakeUncommitted), "refuse what is not committed, or commit it"),

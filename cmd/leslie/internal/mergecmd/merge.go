@@ -73,6 +73,9 @@ func (d MergeText) Text(p *page.Page) {
 	if d.Resumed {
 		p.Line("resumed the merge that was pending")
 	}
+	if d.Outdated > 0 && d.Status == merging.Pending {
+		p.Line("put aside %s: the conflict has changed since", page.Many(d.Outdated, "decision"))
+	}
 	if d.Replaced > 0 {
 		p.Line("replaced %s", page.Many(d.Replaced, "earlier answer"))
 	}
@@ -109,7 +112,7 @@ func (d MergeText) Text(p *page.Page) {
 		p.Line("the agent did not resolve %s: %s", path, d.Declined[path])
 	}
 	p.Field("approval", requestText(d.Approval, d.RequireApproval && d.Status == merging.Pending))
-	if d.goOn && d.Status == merging.Pending && d.Unresolved > 0 {
+	if d.goOn && d.Status == merging.Pending {
 		d.howItGoesOn(p)
 	}
 }
@@ -152,15 +155,16 @@ func (d MergeText) conflicts(p *page.Page) {
 // howItGoesOn names the lines that decide what is open, and the one that applies the merge then.
 func (d MergeText) howItGoesOn(p *page.Page) {
 	open := slices.IndexFunc(d.Conflicts, func(c merge.Conflict) bool { return c.Status == merge.Unresolved })
-	if open < 0 {
-		return
-	}
 	then, id := "leslie merge continue "+string(*d.MergeID), string(*d.MergeID)
 	if d.Onto != "" {
 		then = "leslie land " + string(d.Target)
 	}
 	if d.Code != nil {
 		then += merging.HistoryText(d.Code.How)
+	}
+	if open < 0 {
+		p.Line("every conflict has a decision; then: %s", then)
+		return
 	}
 	edit := ""
 	for _, file := range d.Work { // of the same path

@@ -28,6 +28,9 @@ func ChangesText(a *app.CodeAmount) string {
 	if a.Uncommitted > 0 {
 		text += ", " + Many(a.Uncommitted, "file") + " not committed"
 	}
+	if a.Astray > 0 {
+		text += ", " + Many(a.Astray, "commit") + " in its worktree that its branch lacks"
+	}
 	switch {
 	case a.Commits > 0 && a.Landed:
 		text += ", landed"

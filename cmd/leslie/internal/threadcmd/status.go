@@ -287,7 +287,7 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 	case i.State == thread.CodeLost && !i.BranchGone:
 		p.Line("now: its worktree is not there (leslie code restore %s)", id)
 	}
-	if i.CheckedOut != nil {
+	if i.CheckedOut != nil && page.OrZero(i.Busy) == "" {
 		astray := ""
 		if i.Astray > 0 {
 			astray = ", and " + page.Many(i.Astray, "commit") + " there that " + i.Branch + " lacks"
