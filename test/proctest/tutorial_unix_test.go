@@ -30,7 +30,9 @@ limits)
 		printf 'export function main() {\n\tlimit(100)\n\tserve()\n}\n' > main.js
 		git commit -q -a -m "Limit requests" && leslie done
 	else
-		leslie wait page && leslie ask --question "How many requests a minute?"
+		leslie wait page
+		while leslie run list | grep -q '^page '; do :; done # which status lists by their ends
+		leslie ask --question "How many requests a minute?"
 	fi ;;
 esac
 `
