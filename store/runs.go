@@ -33,6 +33,9 @@ const loopLock = ".loop"
 // loopLine is the file beside that lock with the line that starts such a process again.
 const loopLine = "line"
 
+// loopEnd is the file that says why the last such process ended.
+const loopEnd = "ended"
+
 // holdTries is how long a lock is tried for: whoever asks whether it is held has it for
 // a moment.
 const holdTries = 200 * time.Millisecond
@@ -114,14 +117,24 @@ type RunLoop struct {
 	PID    int  // of its process, 0 if it cannot be read
 	Since  time.Time
 	Line   string // that starts such a process again, "" if nobody has said
+	// Ended is when the last such process ended by itself, the zero time if one lives or none did;
+	// Reason says why, "" if its runs do.
+	Ended  time.Time
+	Reason string
 }
 
 // Again is the line that starts such a process again, in the background.
 func (l RunLoop) Again() string { return cmp.Or(l.Line, "leslie run --next --detach") }
 
-// KeepLoopLine keeps the line that starts the process that HoldLoop is for again.
+// KeepLoopLine keeps the line that starts the process that HoldLoop is for again, and forgets why the last one ended.
 func (s *Store) KeepLoopLine(line string) {
+	_ = os.Remove(s.Path(path.Join(RunsDir, loopLock, loopEnd)))
 	_ = os.WriteFile(s.Path(path.Join(RunsDir, loopLock, loopLine)), []byte(line+"\n"), 0o600) // else the usual one is shown
+}
+
+// KeepLoopEnd keeps why the process that HoldLoop is for ended, "" if its runs say it.
+func (s *Store) KeepLoopEnd(reason string) {
+	_ = os.WriteFile(s.Path(path.Join(RunsDir, loopLock, loopEnd)), []byte(reason+"\n"), 0o600) // else nothing is said
 }
 
 // Loop returns what is known of the process that starts the agents of whatever is ready. Errors:
@@ -135,6 +148,10 @@ func (s *Store) Loop() (l RunLoop, err error) {
 	l.PID, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 	line, _ := os.ReadFile(s.Path(path.Join(RunsDir, loopLock, loopLine)))
 	l.Line = strings.TrimSpace(string(line))
+	end := path.Join(RunsDir, loopLock, loopEnd)
+	if reason, err := os.ReadFile(s.Path(end)); err == nil && !l.Held {
+		l.Ended, l.Reason = s.disk.ChangedAt(end).UTC().Truncate(time.Second), strings.TrimSpace(string(reason))
+	}
 	l.Killed, l.Since = !l.Held && len(text) > 0, s.disk.ChangedAt(at).UTC().Truncate(time.Second)
 	return l, nil
 }

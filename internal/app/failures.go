@@ -2,10 +2,12 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"iter"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"leslie/codes"
 	"leslie/internal/fact"
@@ -92,6 +94,22 @@ type pastFailure struct {
 // recentFailures returns the caller's failed calls since its last success, newest
 // first.
 func (c *Call) recentFailures() []pastFailure { return slices.Collect(c.pastFailures()) }
+
+// LastRefusal is the code and the reason of an actor's newest call of an operation that failed since a time, if the
+// end of the log has one; "" for none.
+func (c *Call) LastRefusal(actor, operation string, since time.Time) string {
+	for _, raw := range slices.Backward(strings.Split(string(c.store.LogTail(recentBytes)), "\n")) {
+		l, ok := fact.ParseLogfmt(raw)
+		if !ok || l.Text("actor") != actor || l.Text("operation") != operation || l.Text("level") != "error" {
+			continue
+		}
+		if at, err := time.Parse(time.RFC3339, l.Text("time")); err != nil || at.Before(since.Truncate(time.Second)) {
+			return ""
+		}
+		return l.Text("code") + ": " + cmp.Or(l.Text("reason"), l.Text("msg"))
+	}
+	return ""
+}
 
 // pastFailures yields them from the end of the log, newest first.
 func (c *Call) pastFailures() iter.Seq[pastFailure] {

@@ -60,6 +60,27 @@ func LimitedNow(c *app.Call, limits map[string]AgentLimit, agent string) (until 
 	return l.Until
 }
 
+// LimitOver reports whether the limit for which a run was parked holds no longer, though its time is not over: a
+// turn of the agent has succeeded since.
+func LimitOver(c *app.Call, limits map[string]AgentLimit, run thread.Run) bool {
+	return run.Stop == thread.RunLimited && limits != nil && LimitedNow(c, limits, run.Agent).IsZero()
+}
+
+// SayLimit says in a run's record whether a limit of its agent keeps it from going on now.
+func SayLimit(c *app.Call, limits map[string]AgentLimit, r *app.RunRecord) {
+	switch until := LimitedNow(c, limits, r.Agent); {
+	case r.Stop == thread.RunLimited && r.Phase == thread.RunParked && until.IsZero():
+		r.Ready = true
+	case r.Ready && !until.IsZero():
+		r.Ready, r.Reason = false, LimitText(r.Agent, until)
+	}
+}
+
+// LimitText says until when an agent may use nothing more.
+func LimitText(agent string, until time.Time) string {
+	return agent + " may use nothing more until " + until.Format(time.RFC3339)
+}
+
 func parseLimits(data []byte) map[string]AgentLimit {
 	var all []AgentLimit
 	_ = json.Unmarshal(data, &all) // damaged: as if there were none

@@ -50,6 +50,8 @@ type DroppedItem struct {
 	Changes *app.CodeAmount `json:"changes,omitempty"`
 	// Merge is its landing that waits, which is given up; "" for none.
 	Merge thread.MergeID `json:"merge,omitempty"`
+	// Dependents are the threads that go on and depend on it: they begin without its work.
+	Dependents []thread.ThreadID `json:"dependents,omitempty"`
 	// Lost has the ignored files and folders of the worktree that are too large to be kept.
 	Lost []string `json:"lost,omitempty"`
 	// Ref keeps the commits of the branch and what was not committed.
@@ -75,12 +77,12 @@ func Drop(c *app.Call, in DropRequest) (*DropResult, error) {
 	if !in.Yes {
 		c.ReadOnly()
 	}
-	all, pending, err := dropped(c, in)
+	all, pending, dependents, err := dropped(c, in)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range all {
-		item := &DroppedItem{ThreadID: t.ID, Title: t.Title, Status: t.Status, Running: t.LastRun().Going(), Merge: pending[t.ID]}
+		item := &DroppedItem{ThreadID: t.ID, Title: t.Title, Status: t.Status, Running: t.LastRun().Going(), Merge: pending[t.ID], Dependents: dependents[t.ID]}
 		if owned := t.OwnedCode(); owned != nil {
 			item.Branch = app.OrNull(t.Branch)
 			if owned.Made.Worktree && owned.State != thread.CodeRemoved {
@@ -114,10 +116,11 @@ func Drop(c *app.Call, in DropRequest) (*DropResult, error) {
 	return d, nil
 }
 
-// dropped finds the threads, those below others first, and the landings of them that wait. Errors: see Drop.
-func dropped(c *app.Call, in DropRequest) (all []thread.Thread, pending map[thread.ThreadID]thread.MergeID, err error) {
+// dropped finds the threads, those below others first, the landings of them that wait, and what depends on them.
+// Errors: see Drop.
+func dropped(c *app.Call, in DropRequest) (all []thread.Thread, pending map[thread.ThreadID]thread.MergeID, dependents map[thread.ThreadID][]thread.ThreadID, err error) {
 	_, err = c.View(func(s *thread.State) error {
-		all, pending = nil, map[thread.ThreadID]thread.MergeID{}
+		all, pending, dependents = nil, map[thread.ThreadID]thread.MergeID{}, map[thread.ThreadID][]thread.ThreadID{}
 		for _, id := range in.Threads {
 			t, err := s.Thread(id)
 			if err == nil {
@@ -134,6 +137,12 @@ func dropped(c *app.Call, in DropRequest) (all []thread.Thread, pending map[thre
 			}
 		}
 		for _, t := range all {
+			for _, id := range s.RelationsOf(t).DependedOnBy {
+				named := slices.ContainsFunc(all, func(o thread.Thread) bool { return o.ID == id })
+				if on, ok := s.Threads.Peek(string(id)); ok && !on.Status.Terminated() && !named {
+					dependents[t.ID] = append(dependents[t.ID], id)
+				}
+			}
 			open := slices.DeleteFunc(s.OpenChildren(t.ID), func(id thread.ThreadID) bool {
 				return slices.ContainsFunc(all, func(o thread.Thread) bool { return o.ID == id })
 			})
@@ -145,7 +154,7 @@ func dropped(c *app.Call, in DropRequest) (all []thread.Thread, pending map[thre
 		slices.SortStableFunc(all, func(a, b thread.Thread) int { return depth(s, b) - depth(s, a) })
 		return nil
 	})
-	return all, pending, err
+	return all, pending, dependents, err
 }
 
 // depth is how many threads are above a thread.

@@ -80,7 +80,7 @@ func (b *budget) look(now time.Time) (over time.Time) {
 		return time.Time{}
 	}
 	if over = b.began.Add(b.limits.time); !now.Before(over) {
-		b.stop("they have worked for " + b.limits.time.String())
+		b.stop(b.limits.time.String() + " of time, idle or not,")
 	}
 	return over
 }

@@ -144,8 +144,9 @@ func (b *detached) beforeLoop(c *app.Call, in RunLoopRequest) error {
 	b.agent = l.agent
 	var found []thread.Thread
 	var at time.Time
+	limits := agents.LimitsOf(c)
 	if _, err := c.View(func(s *thread.State) (err error) {
-		found, at, err = l.candidates(s, c.Now())
+		found, at, err = l.candidates(s, c.Now(), limits)
 		return err
 	}); err != nil {
 		return err

@@ -106,7 +106,7 @@ func (s *supervisor) pauses(why error) *runEnd {
 		until = app.Earlier(until, end)
 	}
 	return &runEnd{
-		stop: thread.RunLimited, reason: s.profile.Name + " may use nothing more until " + until.Format(time.RFC3339), notBefore: &until,
+		stop: thread.RunLimited, reason: agents.LimitText(s.profile.Name, until), notBefore: &until,
 		err: agents.LimitedUntil(s.c, s.id, s.profile.Name, until, why),
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/app/agents"
 	"leslie/internal/fact"
 	"leslie/internal/runner"
 	"leslie/store"
@@ -51,6 +52,7 @@ func RunList(c *app.Call, in RunListRequest) (*RunListResult, error) {
 	}
 	d := &RunListResult{}
 	d.Items.Items = []RunItem{}
+	limits := agents.LimitsOf(c)
 	for _, t := range found {
 		run := t.LastRun()
 		alive, err := c.RunAlive(t)
@@ -58,7 +60,9 @@ func RunList(c *app.Call, in RunListRequest) (*RunListResult, error) {
 			return nil, err
 		}
 		if in.All || alive || run.Phase != thread.RunEnded {
-			d.Items.Items = append(d.Items.Items, RunItem{ThreadID: t.ID, Title: t.Title, ThreadStatus: t.Status, RunRecord: *app.LastRunOf(c, t), Alive: alive})
+			item := RunItem{ThreadID: t.ID, Title: t.Title, ThreadStatus: t.Status, RunRecord: *app.LastRunOf(c, t), Alive: alive}
+			agents.SayLimit(c, limits, &item.RunRecord)
+			d.Items.Items = append(d.Items.Items, item)
 		}
 	}
 	d.Total = len(d.Items.Items)

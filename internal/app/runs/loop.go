@@ -123,7 +123,22 @@ func RunLoop(c *app.Call, in RunLoopRequest) (*RunLoopResult, error) {
 	}
 	c.Store().KeepLoopLine(line)
 	err = l.loop()
+	if !codes.Has(err, codes.Interrupted) { // else whoever stopped it knows
+		c.Store().KeepLoopEnd(whyEnded(err))
+	}
 	return l.result(), err
+}
+
+// whyEnded is why a loop ended, for the morning; "" for a loop whose runs say it.
+func whyEnded(err error) string {
+	e := codes.Of(err)
+	switch {
+	case e == nil, codes.Has(err, codes.RunUnfinished):
+		return ""
+	case codes.Has(err, codes.RunBudget):
+		return "its limit was reached: " + e.Facts().Text("reason")
+	}
+	return string(e.Code()) + " " + e.Error()
 }
 
 // mayAllowAll refuses an agent that wants all calls of its agents allowed. Errors: T402.
@@ -239,10 +254,11 @@ type runnable struct {
 // will change that, zero for never. Errors: those of a view.
 func (l *runLoop) look() (next []runnable, at time.Time, err error) {
 	var found, waiting []thread.Thread
+	limits := agents.LimitsOf(l.c)
 	err = retry.Retry(l.c.Context(), l.c.Project().Environment().Retry, func(context.Context, int) error {
 		c := l.c.Project().Call(l.c.Context(), l.c.Caller(), app.Request{Command: "run"})
 		_, err := c.View(func(s *thread.State) (err error) {
-			found, at, err = l.candidates(s, c.Now())
+			found, at, err = l.candidates(s, c.Now(), limits)
 			waiting = slices.DeleteFunc(s.ThreadsInPhase(thread.RunStarting, thread.RunRunning), func(t thread.Thread) bool { return t.Status != thread.WaitingHuman })
 			return err
 		})
@@ -252,7 +268,6 @@ func (l *runLoop) look() (next []runnable, at time.Time, err error) {
 		return nil, at, err
 	}
 	l.parkKilled(waiting)
-	limits := agents.LimitsOf(l.c)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.c.Now()
@@ -338,7 +353,7 @@ func (l *runLoop) agentOf(t thread.Thread) string {
 
 // candidates returns the threads whose agents could be started, the most urgent first,
 // and when time alone will change that.
-func (l *runLoop) candidates(s *thread.State, now time.Time) (found []thread.Thread, at time.Time, err error) {
+func (l *runLoop) candidates(s *thread.State, now time.Time, limits map[string]agents.AgentLimit) (found []thread.Thread, at time.Time, err error) {
 	wanted := func(t thread.Thread) bool {
 		code := t.OwnedCode()
 		return (l.objective == "" || t.ObjectiveID == l.objective) && t.Executor == thread.ByAgent && (code == nil || code.State == thread.CodeReady) && !t.PersonsCheckout()
@@ -350,7 +365,7 @@ func (l *runLoop) candidates(s *thread.State, now time.Time) (found []thread.Thr
 		case !wanted(t) || t.Status.Terminated() && !run.Going():
 		case run.Going() && (t.Status == thread.Active || t.Status.Terminated()):
 			found = append(found, t)
-		case run.NotBefore != nil && now.Before(*run.NotBefore):
+		case run.NotBefore != nil && now.Before(*run.NotBefore) && !agents.LimitOver(l.c, limits, *run):
 			at = app.Earlier(at, *run.NotBefore)
 		case s.Wakes(t):
 			wakes = append(wakes, t)
@@ -481,7 +496,7 @@ func (l *runLoop) outcome() error {
 	left = append(left, l.lacking...)
 	reason := strconv.Itoa(len(left)) + " of " + strconv.Itoa(len(last)+len(l.lacking)) + " threads are not done: " + app.Cut(strings.Join(left, ", "), 500)
 	return codes.RunUnfinished.New(fact.Of("threadId", first.ThreadID), fact.Of("reason", reason), fact.Of("runId", first.RunID), fact.Of("stop", first.Stop)).
-		WithHint("See what each waits for").WithNext("leslie run list", "leslie status "+string(first.ThreadID))
+		WithHint("See what each waits for").WithNext("leslie status", "leslie status "+string(first.ThreadID))
 }
 
 func (l *runLoop) result() *RunLoopResult {

@@ -74,7 +74,7 @@ func Night(c *app.Call, in NightRequest) (*NightResult, error) {
 	n.rules(c, rules, s.dir, t)
 	n.identity(c, t)
 	if limits.cost == 0 && limits.tokens == 0 && limits.time == 0 {
-		n.note("nothing limits what it may cost or how long it may work", "leslie help run")
+		n.note("nothing limits what it may cost or how long it may work (run.maxCost, run.maxTime)", "leslie help topics configuration")
 	}
 	if limits.cost > 0 && !slices.Contains([]string{"claude", "opencode"}, s.profile.Name) {
 		n.note(s.profile.Name+" may not say what it costs, and then --max-cost does not limit it: limit the time, too", "leslie help run")
@@ -106,6 +106,14 @@ func (n *NightCheck) thread(c *app.Call, t thread.Thread) {
 	for _, h := range holds {
 		n.stop("it begins only when "+string(h.On)+" is done, which is "+string(h.Status), "leslie status "+string(h.On))
 	}
+	_, _ = c.View(func(s *thread.State) error {
+		for _, on := range t.DependsOn {
+			if d, ok := s.Threads.Peek(string(on)); ok && d.Status.Terminated() && d.Status != thread.Completed {
+				n.note(string(on)+", on which it depends, is "+string(d.Status)+": it begins without that", "leslie status "+string(on))
+			}
+		}
+		return nil
+	})
 	if run := t.LastRun(); run != nil && run.Phase == thread.RunEnded {
 		n.stop("its last run has ended ("+string(run.Stop)+"), and leslie run --next begins no other until the thread changes", "leslie run log "+id)
 	}

@@ -737,7 +737,7 @@ func (s *supervisor) next() (text string, shown []thread.InjectionID, e *runEnd,
 	case newIn(s.refused, parts):
 		s.nudges = 1
 	case s.nudges == mostNudges:
-		return "", nil, &runEnd{stop: thread.RunUnfinished, reason: "its agent ended its turn, and did not go on when it was told to"}, nil
+		return "", nil, &runEnd{stop: thread.RunUnfinished, reason: s.whyUnfinished()}, nil
 	default:
 		if s.nudges++; len(parts) == 0 {
 			parts = append(parts, "The thread is not done. Go on. When everything is done, run `leslie done`; "+
@@ -748,6 +748,14 @@ func (s *supervisor) next() (text string, shown []thread.InjectionID, e *runEnd,
 		parts = append(parts, "There are messages for you:", block)
 	}
 	return strings.Join(parts, "\n\n"), shown, nil, nil
+}
+
+// whyUnfinished is why an agent that does not go on has not completed its thread.
+func (s *supervisor) whyUnfinished() string {
+	if why := s.c.LastRefusal(thread.RunHolder(s.id), string(thread.Done), s.run.StartedAt); why != "" {
+		return "its leslie done was refused (" + why + ")"
+	}
+	return "its agent ended its turn, and did not go on when it was told to"
 }
 
 // newIn adds refusals to those that the agent was told of, and reports whether one is new.

@@ -2,6 +2,7 @@ package threads
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -111,13 +112,13 @@ func (u *leftBehind) explain(t thread.Thread, beyond func(git.Commit) int, statu
 		return
 	}
 	reason := "no commit on its branch " + t.Branch + " since it began"
-	elsewhere, at := app.BranchOf(t.OwnedCode().Target), target
+	elsewhere, at, text := app.BranchOf(t.OwnedCode().Target), target, "; %s has %d that it lacks"
 	if status.Branch != t.Branch && status.Head != "" {
-		elsewhere, at = status.Branch, status.Head
+		elsewhere, at, text = status.Branch, status.Head, ", but on %s %d"
 	}
 	if at != "" {
 		if n := beyond(at); n > 0 {
-			reason += ", but " + strconv.Itoa(n) + " on " + cmp.Or(elsewhere, "no branch")
+			reason += fmt.Sprintf(text, cmp.Or(elsewhere, "no branch"), n)
 			u.facts = append(u.facts, fact.Of("elsewhere", elsewhere), fact.Of("commitsElsewhere", n))
 		}
 	}

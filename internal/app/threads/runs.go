@@ -112,8 +112,56 @@ func stillThere(c *app.Call, paths []string) []string {
 type RunLoopRecord struct {
 	// Killed: it is gone, though nobody stopped it.
 	Killed bool      `json:"killed"`
-	Since  time.Time `json:"since"`
-	Next   string    `json:"next"` // the command that stops it, or starts it again
+	Since  time.Time `json:"since,omitzero"`
+	// Ended is when it ended, nil for one that lives or was killed, and Reason why, "" if its runs say it.
+	Ended  *time.Time `json:"ended,omitempty"`
+	Reason string     `json:"reason,omitempty"`
+	Next   string     `json:"next"` // the command that stops it, or starts it again
+}
+
+// NotStarted is a thread that no agent has run.
+type NotStarted struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Title    string          `json:"title"`
+	// Waits has what keeps an agent from being started, nothing if it is ready.
+	Waits []string `json:"waits,omitempty"`
+	Next  string   `json:"next"` // the command that starts it, or shows more
+}
+
+// notStarted returns the active threads for agents that no agent has run and nobody holds. Errors: those of a list.
+func notStarted(c *app.Call, s *thread.State) (all []NotStarted, err error) {
+	page, err := s.First(thread.Filter{Status: thread.Active, Executor: thread.ByAgent, Now: c.Now()}, 0)
+	readiness := s.Readiness()
+	for _, t := range page.Threads {
+		if owned := t.OwnedCode(); t.LastRun() != nil || t.Held(c.Now()) != nil || t.PersonsCheckout() || owned != nil && owned.State != thread.CodeReady {
+			continue
+		}
+		one := NotStarted{ThreadID: t.ID, Title: t.Title, Next: "leslie run " + string(t.ID)}
+		for _, h := range readiness.Holds(t) {
+			one.Waits, one.Next = append(one.Waits, "waits for "+string(h.On)+", which is "+string(h.Status)), "leslie status "+string(t.ID)
+		}
+		for _, id := range t.DependsOn {
+			if on, ok := s.Threads.Peek(string(id)); ok && on.Status.Terminated() && on.Status != thread.Completed {
+				one.Waits = append(one.Waits, string(id)+", on which it depends, is "+string(on.Status))
+			}
+		}
+		all = append(all, one)
+	}
+	return all, err
+}
+
+// addWorktreesGone adds the threads whose worktrees are not there. In a project on several machines they may be on
+// another one.
+func (d *SummaryResult) addWorktreesGone(c *app.Call, owners []thread.Thread) {
+	if c.Project().Link() != nil {
+		return
+	}
+	for _, t := range owners {
+		if owned := t.OwnedCode(); !t.Status.Terminated() && owned.State == thread.CodeReady && code.Missing(code.WorktreeDir(c, t)) {
+			d.WorktreeGone = append(d.WorktreeGone, t.ID)
+			d.NotStarted = slices.DeleteFunc(d.NotStarted, func(n NotStarted) bool { return n.ThreadID == t.ID })
+		}
+	}
 }
 
 // mostRunLines is how many runs a summary lists.
@@ -158,21 +206,27 @@ func (d *SummaryResult) addRuns(c *app.Call, all []thread.Thread, since time.Tim
 	amounts, limits := code.AmountsWithLanded(c, owners...), agents.LimitsOf(c)
 	for i := range d.Runs {
 		l := &d.Runs[i]
-		switch until := agents.LimitedNow(c, limits, l.Agent); {
-		case l.Stop == thread.RunLimited && until.IsZero():
-			l.Ready = true
-		case l.Ready && !until.IsZero():
-			l.Ready, l.Reason = false, l.Agent+" may use nothing more until "+until.Format(time.RFC3339)
-		}
+		agents.SayLimit(c, limits, &l.RunRecord)
 		l.Changes = amounts[l.ThreadID]
 		l.Next = l.next()
 	}
 	loop, err := c.Store().Loop()
-	if err == nil && (loop.Held || loop.Killed) {
+	switch {
+	case err != nil:
+	case !loop.Held && !loop.Killed && loop.Ended.After(since) && (len(d.Runs) > 0 || len(d.NotStarted) > 0):
+		d.Loop = &RunLoopRecord{Ended: &loop.Ended, Reason: loop.Reason, Next: loop.Again()}
+	case loop.Held || loop.Killed:
 		d.Loop = &RunLoopRecord{Killed: loop.Killed, Since: loop.Since, Next: "leslie run stop --loop"}
 		if loop.Killed {
 			d.Loop.Next = loop.Again()
 		}
 	}
+	if len(d.Runs) == 0 && d.Loop == nil {
+		d.NotStarted = nil
+	}
+	if d.NotStartedMore = len(d.NotStarted) - mostRunLines; d.NotStartedMore > 0 {
+		d.NotStarted = d.NotStarted[:mostRunLines]
+	}
+	d.NotStartedMore = max(d.NotStartedMore, 0)
 	return err
 }

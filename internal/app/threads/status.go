@@ -38,6 +38,12 @@ type SummaryResult struct {
 	// Loop is the process that starts the agents of whatever is ready, or one that was killed; nil
 	// for none.
 	Loop *RunLoopRecord `json:"loop,omitempty"`
+	// NotStarted has the active threads for agents that no agent has run and nobody holds, and why, of a summary
+	// that has runs or a loop; NotStartedMore how many there are beyond mostRunLines.
+	NotStarted     []NotStarted `json:"notStarted,omitempty"`
+	NotStartedMore int          `json:"notStartedMore,omitempty"`
+	// WorktreeGone has the threads that go on and whose worktrees are not where they were.
+	WorktreeGone []thread.ThreadID `json:"worktreeGone,omitempty"`
 }
 
 // Summary counts the records of the store, and lists what waits for somebody. Errors:
@@ -46,7 +52,7 @@ func Summary(c *app.Call, in SummaryRequest) (*SummaryResult, error) {
 	c.ReadOnly()
 	d := &SummaryResult{Root: c.Project().Root()}
 	var waiting *app.WaitingList
-	var run []thread.Thread
+	var run, owners []thread.Thread
 	v, err := c.View(func(s *thread.State) error {
 		d.Objectives = map[thread.ObjectiveStatus]int{}
 		counts, all := s.AllCounts()
@@ -54,8 +60,10 @@ func Summary(c *app.Call, in SummaryRequest) (*SummaryResult, error) {
 			d.Objectives[o.Status(counts[o.ID])]++
 		}
 		d.Threads, d.References = all, s.References.Len()
-		waiting, d.Held, run = app.NewWaitingList(c, s), heldBy(c, s), s.ThreadsWithRun()
-		return nil
+		waiting, d.Held, run, owners = app.NewWaitingList(c, s), heldBy(c, s), s.ThreadsWithRun(), s.ThreadsWithCode()
+		var err error
+		d.NotStarted, err = notStarted(c, s)
+		return err
 	})
 	if err == nil {
 		err = dropIdle(waiting)
@@ -66,6 +74,7 @@ func Summary(c *app.Call, in SummaryRequest) (*SummaryResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.addWorktreesGone(c, owners)
 	dropLanded(waiting)
 	d.Waiting, d.WaitingMore = waiting.Items, waiting.More
 	if c.ByPerson() {

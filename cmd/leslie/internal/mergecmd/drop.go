@@ -65,6 +65,11 @@ func wouldDrop(i *landing.DroppedItem) string {
 	if i.Merge != "" {
 		text += "; its landing that waits, " + string(i.Merge) + ", is given up with its decisions"
 	}
+	if len(i.Dependents) == 1 {
+		text += "; " + string(i.Dependents[0]) + ", which depends on it, begins without it"
+	} else if len(i.Dependents) > 1 {
+		text += "; " + app.Joined(i.Dependents) + ", which depend on it, begin without it"
+	}
 	if len(i.Lost) > 0 {
 		text += "; too large to be kept: " + app.Joined(i.Lost)
 	}

@@ -57,6 +57,7 @@ func runsText(p *page.Page, d *threads.SummaryResult) {
 		page.TableOf(p, d.Runs, []page.Column[threads.RunLine]{
 			{Cell: func(r threads.RunLine) screen.Cell { return outcome(r.Result) }},
 			{Cell: page.Text(func(r threads.RunLine) string { return string(r.ThreadID) })},
+			{Cell: page.Text(func(r threads.RunLine) string { return page.UsedText(r.Total) }), Used: true},
 			{Column: screen.Column{Shrinks: true}, Cell: page.Text(runWords), Most: 100},
 			{Column: screen.Column{Below: true}, Cell: page.Text(func(r threads.RunLine) string { return r.Next })},
 		})
@@ -65,8 +66,11 @@ func runsText(p *page.Page, d *threads.SummaryResult) {
 		}
 		elsewhereText(p, d.Runs)
 	}
+	notStartedText(p, d)
 	switch {
 	case d.Loop == nil:
+	case d.Loop.Ended != nil:
+		p.Line("leslie run --next ended at %s%s; to go on: %s", p.At(*d.Loop.Ended), page.Behind(": ", d.Loop.Reason), d.Loop.Next)
 	case d.Loop.Killed:
 		p.Line("leslie run --next, started at %s, was killed; to go on: %s", p.At(d.Loop.Since), d.Loop.Next)
 		if strings.Contains(d.Loop.Next, " --max-") {
@@ -74,6 +78,26 @@ func runsText(p *page.Page, d *threads.SummaryResult) {
 		}
 	default:
 		p.Line("leslie run --next starts what is ready, since %s (%s)", p.At(d.Loop.Since), d.Loop.Next)
+	}
+}
+
+// notStartedText lists what no agent has run, and whose worktrees are gone.
+func notStartedText(p *page.Page, d *threads.SummaryResult) {
+	if len(d.NotStarted) > 0 {
+		p.Line("not started:")
+		page.TableOf(p, d.NotStarted, []page.Column[threads.NotStarted]{
+			{Cell: page.Text(func(n threads.NotStarted) string { return "  " + string(n.ThreadID) })},
+			{Column: screen.Column{Shrinks: true}, Most: 100, Cell: page.Text(func(n threads.NotStarted) string {
+				return cmp.Or(strings.Join(n.Waits, "; "), n.Title)
+			})},
+			{Column: screen.Column{Below: true}, Cell: page.Text(func(n threads.NotStarted) string { return n.Next })},
+		})
+		if d.NotStartedMore > 0 {
+			p.Line("  %d more: leslie list --ready", d.NotStartedMore)
+		}
+	}
+	for _, id := range d.WorktreeGone {
+		p.Line("the worktree of %s is not there: leslie code restore %s", id, id)
 	}
 }
 
@@ -131,9 +155,6 @@ func runWords(r threads.RunLine) string {
 	}
 	add(page.ChangesText(r.Changes))
 	add(page.Behind("failed: ", app.Joined(r.FailedChecks)))
-	if used := page.UsedText(r.Total); used != r.Reason {
-		add(used)
-	}
 	if !told {
 		add(r.Title)
 	}
