@@ -389,7 +389,7 @@ func TestEveryCommandAnswersInOneDocument(t *testing.T) {
 // streams reports whether a line's answer is a stream: without an envelope on stdout, and
 // with its error on stderr.
 func streams(argv []string) bool {
-	return (&cli.Call{Given: cli.Given{Line: cli.Lint(commands().All(), argv)}}).Streams()
+	return (&cli.Call{Given: cli.Given{Line: cli.ParseLine(commands().All(), argv)}}).Streams()
 }
 
 // assertStream asserts what must be true of every successful stream in JSON.

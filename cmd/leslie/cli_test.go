@@ -39,7 +39,7 @@ func readingOf(l cli.Line) reading {
 // call returns a call as its command gets it.
 func (b *bench) call(t *testing.T, args ...string) *cli.Call {
 	t.Helper()
-	l := cli.Lint(commands().All(), args)
+	l := cli.ParseLine(commands().All(), args)
 	l.Cmd.Run = func(*cli.Call) (cli.Data, error) { return nil, nil }
 	c := cli.NewCall(t.Context(), b.Env, l)
 	_, err := c.Do([]*cli.Command{l.Cmd})
@@ -68,7 +68,7 @@ func readBy(all []*cli.Command, argv []string) (r reading) {
 		reader[i] = &own
 	}
 	silent := cli.Env{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }, Login: func() string { return "" }, Session: func() string { return "" }}
-	c := cli.NewCall(context.Background(), silent, cli.Lint(reader, argv))
+	c := cli.NewCall(context.Background(), silent, cli.ParseLine(reader, argv))
 	_, _ = c.Do(reader)
 	return r
 }
@@ -143,7 +143,7 @@ func TestTheTreeHoldsEveryCommand(t *testing.T) {
 			assert.NotNil(t, node.OnUsageError, name)
 			assert.NotNil(t, node.BashComplete, name)
 			assert.True(t, node.HideHelp, "%s: the library's help flag is shared by everybody", name)
-			if cmd := cli.Named(all, name); cmd != nil {
+			if cmd := cli.FindCommand(all, name); cmd != nil {
 				names = append(names, name)
 				assert.Equal(t, cmd.Summary, node.Usage)
 				assert.Len(t, node.Flags, len(cmd.AllFlags()))

@@ -26,14 +26,14 @@ func FuzzReorder(f *testing.F) {
 	all := commands().All()
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
 		written := strings.Split(text, "\n")
-		l := cli.Lint(all, written)
-		alone := cli.Lint(commands().NeededFor(written), written)
+		l := cli.ParseLine(all, written)
+		alone := cli.ParseLine(commands().NeededFor(written), written)
 		require.Equal(t, plainLine(l), plainLine(alone), "%q", written)
 		if l.Cmd == nil || len(l.Faults) > 0 || l.Asks() {
 			return
 		}
 		argv := shuffled(l, rand.New(rand.NewPCG(seed, 0)))
-		require.Empty(t, cli.Lint(all, argv).Faults, "%q", argv)
+		require.Empty(t, cli.ParseLine(all, argv).Faults, "%q", argv)
 		require.Equal(t, readingOf(l), readBy(all, argv), "%q", argv)
 	})
 }

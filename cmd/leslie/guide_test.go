@@ -20,7 +20,7 @@ func TestTheBlockIsShort(t *testing.T) {
 	assert.LessOrEqual(t, strings.Count(block, "\n"), 110)
 	assert.Less(t, len(block), 9000, "every agent pays for it in every session")
 	for _, name := range []string{"claim", "context", "inject", "wait", "transfer", "can", "merge", "undo", "done"} {
-		assert.NotEmpty(t, cli.Named(commands().All(), name).Hint, "the block does not show %s to agents", name)
+		assert.NotEmpty(t, cli.FindCommand(commands().All(), name).Hint, "the block does not show %s to agents", name)
 	}
 }
 
@@ -32,7 +32,7 @@ func TestEveryHintIsALineOfItsCommand(t *testing.T) {
 			continue
 		}
 		assert.Contains(t, cli.Topics(), cmd.Hint.When, cmd.Name)
-		l := cli.Lint(commands().All(), strings.Fields(cmd.Hint.Line))
+		l := cli.ParseLine(commands().All(), strings.Fields(cmd.Hint.Line))
 		assert.Empty(t, l.Faults, "leslie %s", cmd.Hint.Line)
 		require.NotNil(t, l.Cmd, "leslie %s", cmd.Hint.Line)
 		assert.Equal(t, cmd.Name, l.Cmd.Name)
@@ -56,7 +56,7 @@ func requireCommands(t *testing.T, text string) {
 	lines := regexp.MustCompile("(?m)`leslie ([^`]+)`|^  leslie ([^:]+):").FindAllStringSubmatch(text, -1)
 	require.NotEmpty(t, lines)
 	for _, m := range lines {
-		l := cli.Lint(commands().All(), strings.Fields(m[1]+m[2]))
+		l := cli.ParseLine(commands().All(), strings.Fields(m[1]+m[2]))
 		if l.Help {
 			continue
 		}
@@ -76,10 +76,10 @@ func FuzzWithGuide(f *testing.F) {
 	block := guide.Block(commands().All())
 	for _, s := range []string{
 		"", "\n", "\r\n", " ", "text", "text\n", "text\r", "text\r\nmore\r\n", "a\r\nb\n", block, "x\n" + block + "\ny", strings.ReplaceAll(block, "\n", "\r\n"),
-		guide.GuideBegin, guide.GuideEnd, guide.GuideBegin + guide.GuideEnd, guide.GuideEnd + guide.GuideBegin, guide.GuideBegin + guide.GuideBegin + "x" + guide.GuideEnd,
-		"a" + guide.GuideBegin + " v0 -->\r\nold\r\n" + guide.GuideEnd + "b", guide.OldBegin + guide.OldEnd, guide.OldBegin, guide.OldEnd + guide.OldBegin, "x" + guide.OldBegin + "y\r\n" + guide.OldEnd + "z",
+		guide.Begin, guide.End, guide.Begin + guide.End, guide.End + guide.Begin, guide.Begin + guide.Begin + "x" + guide.End,
+		"a" + guide.Begin + " v0 -->\r\nold\r\n" + guide.End + "b", guide.OldBegin + guide.OldEnd, guide.OldBegin, guide.OldEnd + guide.OldBegin, "x" + guide.OldBegin + "y\r\n" + guide.OldEnd + "z",
 		guide.OldBegin + ">" + guide.OldEnd + "\n" + block, block + "\n" + guide.OldBegin + " v=1>" + guide.OldEnd, guide.OldBegin + guide.OldEnd + "a" + guide.OldBegin + guide.OldEnd,
-		guide.OldBegin + guide.GuideBegin + guide.OldEnd + guide.GuideEnd, guide.GuideBegin + guide.OldBegin + guide.GuideEnd + guide.OldEnd, block + block, block + guide.GuideBegin, guide.GuideBegin + "\n" + block, "\xff\xfe", "\ufefftext",
+		guide.OldBegin + guide.Begin + guide.OldEnd + guide.End, guide.Begin + guide.OldBegin + guide.End + guide.OldEnd, block + block, block + guide.Begin, guide.Begin + "\n" + block, "\xff\xfe", "\ufefftext",
 	} {
 		f.Add([]byte(s))
 	}
@@ -118,7 +118,7 @@ func explains(old, out, fresh []byte) bool {
 			continue
 		}
 		gone := string(old[len(before) : len(old)-len(after)])
-		for _, marks := range [][2]string{{guide.GuideBegin, guide.GuideEnd}, {guide.OldBegin, guide.OldEnd}} {
+		for _, marks := range [][2]string{{guide.Begin, guide.End}, {guide.OldBegin, guide.OldEnd}} {
 			if strings.HasPrefix(gone, marks[0]) && strings.HasSuffix(gone, marks[1]) && strings.Count(gone, marks[0]) == 1 && strings.Count(gone, marks[1]) == 1 {
 				return true
 			}
@@ -130,7 +130,7 @@ func explains(old, out, fresh []byte) bool {
 // stripped is a text without the blocks of the Node edition that stand outside of one of
 // this edition, or behind another of their own.
 func stripped(old []byte) []byte {
-	at, end, ok := guide.FindBlock(old, guide.GuideBegin, guide.GuideEnd)
+	at, end, ok := guide.FindBlock(old, guide.Begin, guide.End)
 	if !ok {
 		at, end, ok = guide.FindBlock(old, guide.OldBegin, guide.OldEnd)
 	}

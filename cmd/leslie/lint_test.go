@@ -98,7 +98,7 @@ func TestLint(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			l := cli.Lint(commands().All(), strings.Fields(tt.argv))
+			l := cli.ParseLine(commands().All(), strings.Fields(tt.argv))
 			name, flags, fields := "", []string{}, []string{}
 			if l.Cmd != nil {
 				name = l.Cmd.Name
@@ -142,7 +142,7 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 			}
 			for at := range len(line) + 1 {
 				argv := slices.Insert(slices.Clone(line), at, flag...)
-				assert.Empty(t, cli.Lint(all, argv).Faults, "%s at %d of %v", flag, at, line)
+				assert.Empty(t, cli.ParseLine(all, argv).Faults, "%s at %d of %v", flag, at, line)
 				want := reading{cmd.Name, []string{o.Name + "=" + value}, line[len(cmd.Path()):]}
 				assert.Equal(t, want, readBy(all, argv), "%q", argv)
 			}
@@ -157,7 +157,7 @@ func TestAFlagsNameTakesAValueInAllCommandsOrInNone(t *testing.T) {
 	takes := map[string]bool{}
 	for _, cmd := range commands().All() {
 		for _, o := range cli.Options(cmd.AllFlags()) {
-			if cli.Unclear(o.Name) {
+			if cli.AmbiguousFlag(o.Name) {
 				continue
 			}
 			was, known := takes[o.Name]
@@ -192,8 +192,8 @@ func TestValuesOfEveryKind(t *testing.T) {
 		{cli.AnID("ID", cli.ThreadIDs), []string{"a", "7", "thread-x_Y", "leslie/a", strings.Repeat("a", 64)}, []string{"", "-x", "_x", "a//b", "/a", "../x", "a b", "ä", strings.Repeat("a", 65), "a\n"}},
 		{cli.SomeIDs("ID,...", cli.ThreadIDs), []string{"a", "a,b"}, []string{"", "a,", ",a", "a,,b", "a,../x", "a, b"}},
 		{cli.Scopes("P,..."), []string{"a", "a,b/*", "**/*.md", "../x"}, []string{"", "a,", "[", `a\b`}},
-		{cli.ACount("N"), []string{"0", "7"}, []string{"", "-1", "1.5", "x", "9223372036854775808", "0x1"}},
-		{cli.ANumber("N"), []string{"1", "7"}, []string{"", "0", "-1", "1.5", "x"}},
+		{cli.NonNegative("N"), []string{"0", "7"}, []string{"", "-1", "1.5", "x", "9223372036854775808", "0x1"}},
+		{cli.Positive("N"), []string{"1", "7"}, []string{"", "0", "-1", "1.5", "x"}},
 		{cli.ADuration(), []string{"1ms", "1h30m"}, []string{"", "0", "0s", "-1s", "5", "soon"}},
 		{cli.Edits("+T|-T", cli.TagNames), []string{"+x", "-x", "--"}, []string{"", "+", "-", "x", "+ "}},
 		{runcmd.ARun(), []string{"run-a1b2", "run-"}, []string{"", "a1b2", "run-a/b", "run- x"}},
@@ -235,7 +235,7 @@ func FuzzLint(f *testing.F) {
 	all := commands().All()
 	f.Fuzz(func(t *testing.T, text string) {
 		argv := strings.Split(text, "\n")
-		l := cli.Lint(all, argv)
+		l := cli.ParseLine(all, argv)
 		if !inOrder(l.Operands, argv) && !respelled(l.Operands, argv) {
 			t.Fatalf("operands %q are not those of %q in order", l.Operands, argv)
 		}

@@ -182,7 +182,7 @@ func (b *bench) leslie(args ...string) int {
 func (b *bench) perform(ctx context.Context, all []*cli.Command, args ...string) int {
 	b.out.Reset()
 	b.err.Reset()
-	return cli.Perform(ctx, all, args, b.Env)
+	return cli.RunWith(ctx, all, args, b.Env)
 }
 
 func (b *bench) must(t *testing.T, args ...string) {

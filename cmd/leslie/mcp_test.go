@@ -23,7 +23,7 @@ func (b *bench) connect(t *testing.T, args ...string) *mcp.ClientSession {
 	e.Stdin, e.Stdout = serverIn, serverOut
 	status := make(chan int, 1)
 	go func() {
-		status <- cli.Perform(context.Background(), commands().All(), append([]string{"mcp"}, args...), e)
+		status <- cli.RunWith(context.Background(), commands().All(), append([]string{"mcp"}, args...), e)
 		_ = serverOut.Close()
 	}()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)

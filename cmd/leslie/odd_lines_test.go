@@ -132,7 +132,7 @@ func FuzzEnvelope(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		argv := append([]string{"--format=json"}, strings.Split(text, "\n")...)
-		if l := cli.Lint(all, argv); l.Last != nil || l.Has("debug") || slices.ContainsFunc(l.Flags, func(f cli.SetFlag) bool { return f.Name == "format" && f.Text != "json" }) {
+		if l := cli.ParseLine(all, argv); l.Last != nil || l.Has("debug") || slices.ContainsFunc(l.Flags, func(f cli.SetFlag) bool { return f.Name == "format" && f.Text != "json" }) {
 			return
 		}
 		assertEnvelope(t, newBench(t), all, argv)

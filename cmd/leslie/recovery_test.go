@@ -341,7 +341,7 @@ func TestWhoFollowsAnErrorGetsOn(t *testing.T) {
 				assert.Empty(t, unsafe(next), next)
 				argv, err := shellquote.Split(next)
 				require.NoError(t, err)
-				cmd := cli.Lint(commands().All(), argv[1:]).Cmd
+				cmd := cli.ParseLine(commands().All(), argv[1:]).Cmd
 				before, _ := os.ReadFile(state)
 				status := b.leslie(argv[1:]...)
 				if cmd != nil && cmd.Name == a.Error.Details["operation"] && status == entry.Code.ExitStatus() {
@@ -370,7 +370,7 @@ func unsafe(next string) string {
 	if err != nil || len(argv) == 0 || argv[0] != "leslie" {
 		return "which is no line of leslie"
 	}
-	l := cli.Lint(commands().All(), argv[1:])
+	l := cli.ParseLine(commands().All(), argv[1:])
 	if len(l.Faults) > 0 {
 		return fmt.Sprintf("which cannot be run as it stands: %v", l.Faults)
 	}

@@ -69,7 +69,7 @@ func (s *scriptFacts) tryNext(ts *testscript.TestScript, args []string, stdout, 
 		if _, known := triedNext.LoadOrStore(what, true); known {
 			continue
 		}
-		if wrong := s.gotOn(ts, cli.Lint(commands().All(), args), failed.Code, next); wrong != "" {
+		if wrong := s.gotOn(ts, cli.ParseLine(commands().All(), args), failed.Code, next); wrong != "" {
 			ts.Fatalf("%s of leslie %s\nnext: %s, %s", failed.Code, shellquote.Join(args...), next, wrong)
 		}
 	}
@@ -80,7 +80,7 @@ func (s *scriptFacts) tryNext(ts *testscript.TestScript, args []string, stdout, 
 func (s *scriptFacts) gotOn(ts *testscript.TestScript, failed cli.Line, code codes.Code, next string) (wrong string) {
 	argv, err := shellquote.Split(next)
 	ts.Check(err)
-	follows := cli.Lint(commands().All(), argv[1:])
+	follows := cli.ParseLine(commands().All(), argv[1:])
 	if wrong = unsafe(next); wrong != "" && !sameCall(failed, follows) {
 		return wrong
 	}

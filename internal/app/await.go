@@ -64,14 +64,14 @@ func (c *Call) Await(patience time.Duration, look func(s *thread.State) (done bo
 // was recorded.
 func (c *Call) CatchSignals() { c.ctx.Done() }
 
-// Again is the key of a context's value, a <-chan struct{} that is closed when somebody who
+// SecondInterruptKey is the key of a context's value, a <-chan struct{} that is closed when somebody who
 // has interrupted a call does it once more, because it takes too long to end. A context may do
 // without.
-type Again struct{}
+type SecondInterruptKey struct{}
 
 // InterruptedAgain returns that channel, nil if there is none.
 func (c *Call) InterruptedAgain() <-chan struct{} {
-	again, _ := c.ctx.Value(Again{}).(<-chan struct{})
+	again, _ := c.ctx.Value(SecondInterruptKey{}).(<-chan struct{})
 	return again
 }
 

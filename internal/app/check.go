@@ -135,8 +135,8 @@ func OneOf[T ~string](k *Checks, field string, value T, words ...T) {
 	}
 }
 
-// Refused returns T903 for faults (details: fields), nil for none.
-func Refused(faults []Fault) error {
+// FaultsError returns T903 for faults (details: fields), nil for none.
+func FaultsError(faults []Fault) error {
 	if len(faults) == 0 {
 		return nil
 	}

@@ -34,7 +34,7 @@ const IDInBranch = "{id}"
 const BranchFolder = "leslie/"
 
 // Config is one configuration file: the project's (.leslie/config.json) or the
-// user's (OwnConfig).
+// user's (UserConfigPath).
 type Config struct {
 	Policy       thread.Policy `json:"policy"`
 	MistakeLimit *int          `json:"mistakeLimit"`
@@ -115,7 +115,7 @@ type Settings struct {
 	// project's if the user trusts its root. Only SettingsOf sets them.
 	Agent, Validate, ValidateCode string
 	Land                          string // how land lands code; "": as without configuration
-	// Keep is how long code prune leaves a ref that keeps what a removed worktree had.
+	// EnableCache is how long code prune leaves a ref that keeps what a removed worktree had.
 	Keep time.Duration
 }
 
@@ -170,11 +170,11 @@ func UserConfig(env Environment) (Config, error) {
 // ConfigVariable names the place of the user's configuration in the environment.
 const ConfigVariable = "LESLIE_CONFIG"
 
-// OwnConfig is the file with the configuration of a user who works in dir: that which
+// UserConfigPath is the file with the configuration of a user who works in dir: that which
 // LESLIE_CONFIG names, otherwise that in XDG_CONFIG_HOME/leslie, otherwise
 // ~/.leslie/config.json; "" if the home folder is unknown. A ~/.leslie/config.json that is
 // there stays the user's while there is no other, unless the home folder is a project.
-func OwnConfig(home, dir string, getenv func(string) string) string {
+func UserConfigPath(home, dir string, getenv func(string) string) string {
 	usual, xdg := "", getenv("XDG_CONFIG_HOME")
 	if home != "" {
 		usual = ProjectConfigPath(home)
@@ -299,9 +299,9 @@ func ReadConfig(path string, users bool) (Config, error) {
 	return ParseConfig(path, data, users)
 }
 
-// OwnConfigFiles are the names of the user's file, for rules: as it is, and where a link
+// UserConfigFiles are the names of the user's file, for rules: as it is, and where a link
 // leads.
-func OwnConfigFiles(env Environment) []string {
+func UserConfigFiles(env Environment) []string {
 	if env.Config == "" {
 		return nil
 	}
@@ -694,8 +694,8 @@ func BadConfig(path, key, reason string) *codes.Error {
 // OwnConfigPerm are the permissions of the user's configuration: it may hold keys.
 const OwnConfigPerm = 0o600
 
-// OwnUndurable warns of a file whose replacement a power cut may undo.
-func OwnUndurable(path string, err error) (notes warnings.List) {
+// ConfigNotDurable warns of a file whose replacement a power cut may undo.
+func ConfigNotDurable(path string, err error) (notes warnings.List) {
 	if err != nil {
 		notes.Add(warnings.NotSettled.New(fact.Of("what", "making "+path+" durable"), fact.Of("reason", codes.Reason(err))))
 	}
@@ -708,8 +708,8 @@ func ProjectConfigPath(root string) string { return filepath.Join(root, store.Di
 // DefaultParallel is how many agents run at once if nobody says.
 const DefaultParallel = 2
 
-// Texts returns rules as they are written.
-func Texts(rules []permit.Rule) []string {
+// RuleTexts returns rules as they are written.
+func RuleTexts(rules []permit.Rule) []string {
 	out := make([]string, len(rules))
 	for i, r := range rules {
 		out[i] = r.String()

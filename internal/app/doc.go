@@ -13,5 +13,8 @@
 // reads (read.go), deadlines, claims and request ids (write.go), failures in a row
 // (failures.go), batches (draft.go).
 //
+// A use case of one noun does not belong here, nor does what only one of the packages below
+// needs; what no use case needs is in a package of its own beside app.
+//
 // A Project is safe for concurrent use by many goroutines. A Call belongs to one.
 package app

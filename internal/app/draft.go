@@ -206,7 +206,7 @@ func rehearse[T any, P written[T]](c *Call, do rule[T]) (*T, error) {
 		}
 		return d, nil
 	}
-	first, err := run(c.draft.state, c.Operation())
+	first, err := run(c.draft.state, c.Stamp())
 	c.draft.again = func(s *thread.State, stamp thread.Stamp) error {
 		c.covered = true // it runs under the lock
 		defer func() { c.covered = false }()
@@ -310,7 +310,7 @@ func (b *batch) reopen(until *batchLine) error {
 		if l.again == nil {
 			continue
 		}
-		if err := l.again(b.draft.state, b.c.Operation()); err != nil {
+		if err := l.again(b.draft.state, b.c.Stamp()); err != nil {
 			return err
 		}
 	}
@@ -323,7 +323,7 @@ func (b *batch) run(l *batchLine) error {
 	request.ID, request.Expect, request.ReadOnly, request.Progress = "", nil, false, nil
 	l.call = b.c.project.Call(b.c.ctx, l.Caller, request)
 	l.call.draft, b.draft.again = b.draft, nil
-	stamp := b.c.Operation()
+	stamp := b.c.Stamp()
 	stamp.Operation = thread.OperationID(b.c.project.env.NewID(thread.PrefixOperation))
 	l.call.stamp = &stamp
 	data, err := l.Do(l.call)

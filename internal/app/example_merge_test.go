@@ -64,13 +64,13 @@ func Example_merge() {
 	OrPanic(os.WriteFile(plan("main"), []byte("a table\n"), 0o644))
 	OrPanic(os.WriteFile(plan("design"), []byte("a graph\n"), 0o644))
 
-	merged, err := merges.Merge(call("merge"), merges.MergeRequest{
-		Sources: []string{"design"}, Target: "main", RequireApproval: true, MergeMeans: merges.MergeMeans{Person: BothSides{}},
+	merged, err := merges.Merge(call("merge"), merges.Request{
+		Sources: []string{"design"}, Target: "main", RequireApproval: true, Resolvers: merges.Resolvers{Person: BothSides{}},
 	})
 	fmt.Println(merged.Status, err)
 	_, err = decisions.Decide(call("approve"), decisions.DecideRequest{Approval: string(merged.Approval.ApprovalID), Decision: thread.Approve})
 	OrPanic(err)
-	merged, err = merges.MergeContinue(call("merge continue"), merges.MergeContinueRequest{Merge: string(*merged.MergeID)})
+	merged, err = merges.Continue(call("merge continue"), merges.ContinueRequest{Merge: string(*merged.MergeID)})
 	OrPanic(err)
 	text, err := os.ReadFile(plan("main"))
 	OrPanic(err)

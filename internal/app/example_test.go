@@ -76,7 +76,7 @@ func Example() {
 	// The agent undoes its own operation.
 	_, err = history.Undo(agent("undo", ""), history.UndoRequest{})
 	OrPanic(err)
-	status, err := threads.ThreadStatus(person("status"), threads.ThreadStatusRequest{Thread: "lexer"})
+	status, err := threads.Status(person("status"), threads.StatusRequest{Thread: "lexer"})
 	OrPanic(err)
 	fmt.Printf("%s is %s again, told: %s\n", status.ThreadID, status.Status, status.Injections[0].Content)
 	for _, c := range []*app.Call{person("update"), person("update")} {

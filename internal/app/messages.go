@@ -52,8 +52,8 @@ func (c *Call) NewMessageID(s *thread.State) thread.InjectionID {
 	return thread.InjectionID(c.NewID("", thread.PrefixInjection, s.InjectionExists))
 }
 
-// Note plans a line in the file that keeps a thread's injections.
-func Note(s *thread.State, id thread.ThreadID, line string) {
+// PlanInjectionLine plans a line in the file that keeps a thread's injections.
+func PlanInjectionLine(s *thread.State, id thread.ThreadID, line string) {
 	s.Plan(thread.Step{Do: thread.StepAppend, To: ThreadPlace(id) + "/" + InjectionsFile, Line: line})
 }
 

@@ -55,7 +55,7 @@ type Environment struct {
 	Offline bool
 	// Home is the user's home folder, "" if unknown.
 	Home string
-	// Config is the file with the user's configuration (OwnConfig), "" if unknown.
+	// Config is the file with the user's configuration (UserConfigPath), "" if unknown.
 	Config string
 	// Program is leslie's own executable, absolute, and Version its version; "" if unknown.
 	Program, Version string
@@ -288,8 +288,8 @@ func (c *Call) Join(link *replica.Link) {
 // Now returns the time as in records: milliseconds, UTC.
 func (c *Call) Now() time.Time { return clock(c).UTC().Truncate(time.Millisecond) }
 
-// Operation returns the stamp of this call's operation; a call has one stamp.
-func (c *Call) Operation() thread.Stamp {
+// Stamp returns the stamp of this call's operation; a call has one stamp.
+func (c *Call) Stamp() thread.Stamp {
 	if c.stamp == nil {
 		_ = c.askLog() // for the time; whoever reads or writes is told what is wrong
 		c.stamp = &thread.Stamp{
@@ -314,8 +314,8 @@ func (c *Call) UnlessAnswered(whole *store.Call) { c.unless = whole }
 // own.
 func (c *Call) NewOperation() { c.stamp, c.staged = nil, nil }
 
-// Beside returns a call for another operation of the same line, as a command of its own.
-func (c *Call) Beside(command string) *Call {
+// ForCommand returns a call for another operation of the same line, as a command of its own.
+func (c *Call) ForCommand(command string) *Call {
 	return c.Next(Request{Command: command, LockTimeout: c.request.LockTimeout, Waiting: c.request.Waiting})
 }
 
@@ -333,16 +333,16 @@ func (c *Call) Within(ctx context.Context) *Call {
 	return look
 }
 
-// Keep lets the call, and those that follow in its line, share what Kept makes. It is for lines that
+// EnableCache lets the call, and those that follow in its line, share what Kept makes. It is for lines that
 // soon end: what is kept is not looked at again.
-func (c *Call) Keep() {
+func (c *Call) EnableCache() {
 	if c.kept == nil {
 		c.kept = &sync.Map{}
 	}
 }
 
-// Kept returns what was made for a key in this line, and makes it where nothing is kept.
-func Kept[T any](c *Call, key string, make func() (T, error)) (T, error) {
+// Cached returns what was made for a key in this line, and makes it where nothing is kept.
+func Cached[T any](c *Call, key string, make func() (T, error)) (T, error) {
 	if c.kept == nil {
 		return make()
 	}

@@ -30,7 +30,7 @@ type CodeRecord struct {
 	Start  string              `json:"start"`
 	Slot   int                 `json:"slot,omitempty"`
 	Landed []thread.CodeLanded `json:"landed,omitempty"`
-	// Kept is the ref that keeps what its removed worktree and branch had, "" for none.
+	// Cached is the ref that keeps what its removed worktree and branch had, "" for none.
 	Kept string `json:"kept,omitempty"`
 	// Accept has the checks that an agent's done runs, Evidence how they ended; only a
 	// thread's status has that.

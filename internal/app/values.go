@@ -43,8 +43,8 @@ func Exists(name string) bool {
 	return err == nil
 }
 
-// Deref is what an optional value says, the zero value for nothing.
-func Deref[T any](p *T) (value T) {
+// OrZero is what an optional value says, the zero value for nothing.
+func OrZero[T any](p *T) (value T) {
 	if p != nil {
 		value = *p
 	}
@@ -193,8 +193,8 @@ func ThreadPlace(id thread.ThreadID) string { return store.ThreadsDir + "/" + st
 // IsMissing reports whether an error says that a thread does not exist.
 func IsMissing(err error) bool { return codes.Has(err, codes.ThreadNotFound) }
 
-// LeadsOut reports whether an error is about a path that leads outside.
-func LeadsOut(err error) bool { return codes.Has(err, codes.UnsafePath) }
+// IsUnsafePath reports whether an error is about a path that leads outside.
+func IsUnsafePath(err error) bool { return codes.Has(err, codes.UnsafePath) }
 
 // Quoted is a text in quotation marks.
 func Quoted(s string) string { return strconv.Quote(s) }

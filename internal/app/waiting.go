@@ -157,13 +157,13 @@ func MergeItem(m thread.Merge) WaitingItem {
 		item.Title += ", queued"
 	}
 	if m.Queued != nil && m.Queued.Refused == nil {
-		item.Next = GoesOn(m)
+		item.Next = ContinueLine(m)
 	}
 	return item
 }
 
-// GoesOn is the command that goes on with a pending merge.
-func GoesOn(m thread.Merge) string {
+// ContinueLine is the command that goes on with a pending merge.
+func ContinueLine(m thread.Merge) string {
 	if m.Queued != nil && m.Queued.Refused == nil {
 		return "leslie merge land " + string(m.Target)
 	}

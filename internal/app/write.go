@@ -220,7 +220,7 @@ func Committed[T any](c *Call, commit store.Commit, data *T) (*T, error) {
 // StoreCall is what the store is told of the call.
 func (c *Call) StoreCall() store.Call {
 	call := store.Call{
-		Wait: c.LockWait(), Stamp: c.Operation(), Command: c.request.Command, Params: c.Params(), Request: c.request.ID, Expect: c.request.Expect,
+		Wait: c.LockWait(), Stamp: c.Stamp(), Command: c.request.Command, Params: c.Params(), Request: c.request.ID, Expect: c.request.Expect,
 	}
 	call.Staged, call.Continues = c.staged, c.continues
 	call.Unless, call.LogEnd = c.unless, c.logEnd

@@ -7,22 +7,22 @@ import (
 
 // This file copies commits, as a rebase does, and finds copies.
 
-// LineCommit is a commit with the one before it.
-type LineCommit struct {
+// CommitSummary is a commit with the one before it.
+type CommitSummary struct {
 	Commit, Parent Commit // Parent is "" for the first commit of a history
 	Subject        string
 }
 
-// Line returns the commits that a tip has and another commit has not, without merges, in the
+// CommitsToRebase returns the commits that a tip has and another commit has not, without merges, in the
 // order in which a rebase applies them.
-func (r *Repo) Line(ctx context.Context, since, tip Commit) (all []LineCommit, err error) {
+func (r *Repo) CommitsToRebase(ctx context.Context, since, tip Commit) (all []CommitSummary, err error) {
 	out, err := r.at(ctx, command{args: []string{
 		"rev-list", "--reverse", "--topo-order", "--no-merges", "--no-commit-header", "--format=%H %P%x09%s", string(since) + ".." + string(tip),
 	}})
 	for line := range strings.Lines(string(out)) {
 		commits, subject, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		commit, parent, _ := strings.Cut(commits, " ")
-		all = append(all, LineCommit{Commit(commit), Commit(parent), subject})
+		all = append(all, CommitSummary{Commit(commit), Commit(parent), subject})
 	}
 	return all, broken(err)
 }
@@ -70,11 +70,11 @@ func (r *Repo) Brought(ctx context.Context, tip, target Commit) (bool, error) {
 	if err != nil || !brought {
 		return false, err
 	}
-	commits, err := r.Line(ctx, base, tip)
+	commits, err := r.CommitsToRebase(ctx, base, tip)
 	if err != nil {
 		return false, err
 	}
-	for _, c := range append(commits, LineCommit{Commit: tip, Parent: base}) {
+	for _, c := range append(commits, CommitSummary{Commit: tip, Parent: base}) {
 		if reverted, err := r.changeCopied(ctx, c.Commit, c.Parent, c.Commit, target); err != nil || reverted {
 			return false, err
 		}

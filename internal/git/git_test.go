@@ -255,7 +255,7 @@ func TestNoProgramOfTheRepositoryRuns(t *testing.T) {
 	_, err = repo.Add(ctx, filepath.Join(filepath.Dir(r.dir), "w"), "b", tip)
 	assert.True(t, codes.Has(err, codes.UntrustedGitConfig), "%v", err)
 	require.NoError(t, repo.UpdateRef(ctx, "refs/leslie/x", tip, "", "test"))
-	m := git.Making{Dir: filepath.Join(filepath.Dir(r.dir), "m"), Branch: "m", Start: tip}
+	m := git.WorktreeSpec{Dir: filepath.Join(filepath.Dir(r.dir), "m"), Branch: "m", Start: tip}
 	assert.True(t, codes.Has(repo.Check(ctx, m), codes.UntrustedGitConfig))
 	_, err = repo.Make(ctx, m)
 	assert.True(t, codes.Has(err, codes.UntrustedGitConfig), "%v", err)
@@ -274,7 +274,7 @@ func TestNoProgramOfTheRepositoryRuns(t *testing.T) {
 	require.NoError(t, err)
 	_, err = repo.Upstream(ctx, "refs/heads/main")
 	require.NoError(t, err)
-	_, err = repo.Worktree(r.dir, repo.Admin).Take(ctx, "work", "ann")
+	_, err = repo.Worktree(r.dir, repo.Admin).CommitUncommitted(ctx, "work", "ann")
 	assert.True(t, codes.Has(err, codes.UntrustedGitConfig), "%v", err)
 	kept, err := repo.Worktree(r.dir, repo.Admin).Rescue(ctx, "ann")
 	require.NoError(t, err)
@@ -316,7 +316,7 @@ func TestAMakingIsCheckedFinishedAndTakenBack(t *testing.T) {
 	ref, err := r.repo.Ref(ctx, "HEAD")
 	require.NoError(t, err)
 	assert.Equal(t, "refs/heads/main", ref)
-	m := git.Making{Dir: filepath.Join(filepath.Dir(r.dir), "w", "api"), Branch: "leslie/api", Start: tip}
+	m := git.WorktreeSpec{Dir: filepath.Join(filepath.Dir(r.dir), "w", "api"), Branch: "leslie/api", Start: tip}
 	require.NoError(t, r.repo.Check(ctx, m))
 
 	// A git that was killed while it made the files.
@@ -375,7 +375,7 @@ rm "$locked"
 `)
 	slow, err := git.Open(ctx, r.dir, sys)
 	require.NoError(t, err)
-	m := git.Making{Dir: filepath.Join(filepath.Dir(r.dir), "w"), Branch: "w", Start: tip}
+	m := git.WorktreeSpec{Dir: filepath.Join(filepath.Dir(r.dir), "w"), Branch: "w", Start: tip}
 	x := git.Restoring{Dir: filepath.Join(filepath.Dir(r.dir), "x"), Branch: "w", Tip: tip}
 	done := make(chan error, 1)
 	go func() {

@@ -17,8 +17,8 @@ import (
 // This file makes a worktree so that it can be taken back, and finished after the process
 // that made it was killed.
 
-// Making is a worktree that is to be made on a new branch.
-type Making struct {
+// WorktreeSpec is a worktree that is to be made on a new branch.
+type WorktreeSpec struct {
 	Dir    string // absolute; it must not exist
 	Branch string
 	Start  Commit
@@ -27,7 +27,7 @@ type Making struct {
 }
 
 // Check returns T803 if the branch or the folder cannot be new, and T808.
-func (r *Repo) Check(ctx context.Context, m Making) error {
+func (r *Repo) Check(ctx context.Context, m WorktreeSpec) error {
 	if m.Existing {
 		return r.checkFolder(ctx, m.Dir)
 	}
@@ -104,7 +104,7 @@ func occupy(ctx context.Context, dir string) (*os.File, error) {
 // quiet waits until no git makes a worktree in a folder, and removes the lock file of its
 // branch, which a killed one may have left: nobody else makes the branch. Errors: those of
 // occupy, T505.
-func (r *Repo) quiet(ctx context.Context, m Making) error {
+func (r *Repo) quiet(ctx context.Context, m WorktreeSpec) error {
 	lock, err := occupy(ctx, m.Dir)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (r *Repo) quiet(ctx context.Context, m Making) error {
 // Make makes a worktree, or finishes what an earlier Make of the same left. Errors: T803
 // if somebody else has made the branch or the folder since, T805 if an earlier git goes on,
 // T808.
-func (r *Repo) Make(ctx context.Context, m Making) (Worktree, error) {
+func (r *Repo) Make(ctx context.Context, m WorktreeSpec) (Worktree, error) {
 	if err := r.quiet(ctx, m); err != nil {
 		return Worktree{}, err
 	}
@@ -152,7 +152,7 @@ func (r *Repo) Make(ctx context.Context, m Making) (Worktree, error) {
 // Unmake takes back what a Make has left, and the branch while it has no commit of its
 // own. A finished worktree goes only if the caller has made it and told nobody of it.
 // Error: T805 for another one that is finished, or if an earlier git goes on.
-func (r *Repo) Unmake(ctx context.Context, m Making, finished bool) error {
+func (r *Repo) Unmake(ctx context.Context, m WorktreeSpec, finished bool) error {
 	if err := r.quiet(ctx, m); err != nil {
 		return err
 	}

@@ -87,11 +87,11 @@ func (r *Repo) Identity(ctx context.Context) (env []string) {
 
 // Newest returns the newest commits that a revision has and another has not, merges left out, the newest
 // first, with their first lines.
-func (r *Repo) Newest(ctx context.Context, revision, without string, most int) (all []LineCommit, err error) {
+func (r *Repo) Newest(ctx context.Context, revision, without string, most int) (all []CommitSummary, err error) {
 	out, err := r.at(ctx, command{args: []string{"log", "--format=%H %s", "--no-merges", "--max-count=" + strconv.Itoa(most), revision, "^" + without, "--"}})
 	for line := range strings.Lines(string(out)) {
 		id, subject, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		all = append(all, LineCommit{Commit: Commit(id), Subject: subject})
+		all = append(all, CommitSummary{Commit: Commit(id), Subject: subject})
 	}
 	return all, broken(err)
 }
@@ -117,15 +117,15 @@ func (r *Repo) Count(ctx context.Context, a, b Commit) (onlyA, onlyB int, err er
 	return number(left), number(right), nil
 }
 
-// Only returns the commits that some commits have and none of the others, nor any of
+// CommitsNotIn returns the commits that some commits have and none of the others, nor any of
 // these, has. A commit that is not there has nothing.
-func (r *Repo) Only(ctx context.Context, of, without []Commit) (map[Commit]bool, error) {
+func (r *Repo) CommitsNotIn(ctx context.Context, of, without []Commit) (map[Commit]bool, error) {
 	return r.only(ctx, of, without)
 }
 
-// OnlyMade is Only for what was committed on the lines that end with these commits: what a
+// OwnCommitsNotIn is Only for what was committed on the lines that end with these commits: what a
 // merge brought is left out, the merge is not.
-func (r *Repo) OnlyMade(ctx context.Context, of, without []Commit) (map[Commit]bool, error) {
+func (r *Repo) OwnCommitsNotIn(ctx context.Context, of, without []Commit) (map[Commit]bool, error) {
 	return r.only(ctx, of, without, "--first-parent")
 }
 
@@ -161,8 +161,8 @@ func (r *Repo) commits(ctx context.Context, c command) (map[Commit]bool, error) 
 	return commits, nil
 }
 
-// Any is an old commit for UpdateRef that says: wherever it is.
-const Any Commit = "any"
+// AnyOldValue is an old commit for UpdateRef that says: wherever it is.
+const AnyOldValue Commit = "any"
 
 // UpdateRef moves a ref to a commit if it is where the caller saw it; old "" means that
 // it does not exist yet, and to "" deletes it. Error: ErrMoved if it is elsewhere.
@@ -182,7 +182,7 @@ func (r *Repo) updateRef(ctx context.Context, run func(context.Context, command)
 		target = zero
 	}
 	args := []string{"update-ref", "--create-reflog", "-m", reason, "--no-deref", ref, target, from}
-	if old == Any {
+	if old == AnyOldValue {
 		args = args[:len(args)-1]
 	}
 	lock, err := r.holdRefs(ctx)
@@ -198,7 +198,7 @@ func (r *Repo) updateRef(ctx context.Context, run func(context.Context, command)
 	case lookErr != nil:
 	case now == to && killed(err): // when it had done its work
 		return nil
-	case now != old && old != Any:
+	case now != old && old != AnyOldValue:
 		return ErrMoved
 	}
 	return broken(err)

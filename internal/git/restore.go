@@ -139,9 +139,9 @@ func (m Removal) DeleteLeft() error {
 	return nil
 }
 
-// Drop deletes a branch that is at a commit and checked out nowhere; it reports whether
+// DeleteBranch deletes a branch that is at a commit and checked out nowhere; it reports whether
 // the branch is gone.
-func (r *Repo) Drop(ctx context.Context, branch string, at Commit) (bool, error) {
+func (r *Repo) DeleteBranch(ctx context.Context, branch string, at Commit) (bool, error) {
 	all, err := r.Worktrees(ctx)
 	if err != nil {
 		return false, err
@@ -346,7 +346,7 @@ const (
 // so that the rescue does not fit; T808.
 func (r *Repo) Restore(ctx context.Context, x Restoring) (Worktree, error) {
 	aside := x.Dir + ".leslie-restoring"
-	if err := r.quiet(ctx, Making{Dir: aside, Branch: x.Branch}); err != nil {
+	if err := r.quiet(ctx, WorktreeSpec{Dir: aside, Branch: x.Branch}); err != nil {
 		return Worktree{}, err
 	}
 	admins := r.admins()

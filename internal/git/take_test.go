@@ -21,7 +21,7 @@ func TestUncommittedWorkIsTakenAsItIs(t *testing.T) {
 	r := newRemoving(t)
 	r.sh("echo staged >a.txt; git add a.txt; echo unstaged >a.txt; mkdir new; echo n >new/n; echo x >run; chmod +x run; ln -s a.txt link; echo i >x.log")
 	before := r.looks()
-	taken, err := r.tree.Take(ctx, "work", "bot")
+	taken, err := r.tree.CommitUncommitted(ctx, "work", "bot")
 	require.NoError(t, err)
 	assert.Equal(t, "leslie/x", taken.Branch)
 	assert.Equal(t, r.tip("leslie/x"), taken.Head)
@@ -37,7 +37,7 @@ func TestUncommittedWorkIsTakenAsItIs(t *testing.T) {
 	assert.Empty(t, r.in(r.tree.Dir, "status", "--porcelain"))
 	assert.Equal(t, "leslie: uncommitted work", r.in(r.tree.Dir, "log", "-g", "-1", "--format=%gs", "HEAD"))
 	assert.FileExists(t, filepath.Join(r.tree.Dir, "x.log"))
-	again, err := r.tree.Take(ctx, "work", "bot")
+	again, err := r.tree.CommitUncommitted(ctx, "work", "bot")
 	require.NoError(t, err)
 	assert.Empty(t, again.Commit)
 }
@@ -60,7 +60,7 @@ func TestTakenWorkIsNotInstalledOverOtherWork(t *testing.T) {
 			t.Parallel()
 			r := newRemoving(t)
 			r.sh("echo two >a.txt; echo n >new")
-			taken, err := r.tree.Take(ctx, "work", "bot")
+			taken, err := r.tree.CommitUncommitted(ctx, "work", "bot")
 			require.NoError(t, err)
 			r.sh(c.meanwhile)
 			err = taken.Install(ctx)
@@ -80,7 +80,7 @@ func TestAnEditWhileWorkIsTakenStays(t *testing.T) {
 	ctx := context.Background()
 	r := newRemoving(t)
 	r.sh("echo two >a.txt; echo n >new")
-	taken, err := r.tree.Take(ctx, "work", "bot")
+	taken, err := r.tree.CommitUncommitted(ctx, "work", "bot")
 	require.NoError(t, err)
 	r.sh("echo three >a.txt; rm new; echo l >later")
 	require.NoError(t, taken.Install(ctx))
@@ -111,7 +111,7 @@ func TestWorkOfTheSecondOfTheIndexIsTaken(t *testing.T) {
 	}
 	before, err := r.tree.Content(ctx)
 	require.NoError(t, err)
-	taken, err := r.tree.Take(ctx, "work", "bot")
+	taken, err := r.tree.CommitUncommitted(ctx, "work", "bot")
 	require.NoError(t, err)
 	require.NotEmpty(t, taken.Commit, "the work of that second is left out")
 	assert.Equal(t, before, r.git("rev-parse", string(taken.Commit)+"^{tree}"))
@@ -127,7 +127,7 @@ func TestTakenWorkOfSomebodyWhomGitDoesNotKnow(t *testing.T) {
 	sys := git.System{Environ: append(os.Environ(), "GIT_CONFIG_GLOBAL="+config, "GIT_CONFIG_NOSYSTEM=1")}
 	repo, err := git.Open(ctx, r.dir, sys)
 	require.NoError(t, err)
-	taken, err := repo.Worktree(r.tree.Dir, r.tree.Admin).Take(ctx, "work", "bot")
+	taken, err := repo.Worktree(r.tree.Dir, r.tree.Admin).CommitUncommitted(ctx, "work", "bot")
 	require.NoError(t, err)
 	assert.Equal(t, "bot <bot@leslie.invalid>", r.git("log", "-1", "--format=%an <%ae>", string(taken.Commit)))
 }

@@ -14,31 +14,31 @@ import (
 // How a landing is taken back.
 const (
 	// Gone: the branch has the commit no longer.
-	Gone = "gone"
+	NothingToRevert = "gone"
 	// Reset: the branch is where it was before; only for a commit that nobody else has.
-	Reset = "reset"
+	ByReset = "reset"
 	// Reverted: a commit on top of the branch reverts it.
-	Reverted = "revert"
+	ByRevert = "revert"
 	// Already: somebody has reverted it.
-	Already = "reverted"
+	AlreadyReverted = "reverted"
 )
 
 // LaterCommits is the reason of a T806 for a landing of which later commits changed the same lines.
 const LaterCommits = "later commits changed the same lines"
 
-// Back says how a landing would be taken back now.
-func (r *Repo) Back(ctx context.Context, l Landing) (how string, tip Commit, err error) {
+// PlanRevert says how a landing would be taken back now.
+func (r *Repo) PlanRevert(ctx context.Context, l Landing) (how string, tip Commit, err error) {
 	tip, err = r.Branch(ctx, l.Branch)
 	if err != nil || tip == "" {
-		return Gone, tip, err
+		return NothingToRevert, tip, err
 	}
 	if there, err := r.Resolve(ctx, string(l.New)); err != nil || there == "" {
-		return Gone, tip, err
+		return NothingToRevert, tip, err
 	}
 	has, err := r.Contains(ctx, tip, l.New)
 	if err == nil && has && tip != l.New {
 		if empty, err := r.SameTree(ctx, string(l.New), string(l.base())); err != nil || empty {
-			return Gone, tip, err // it brought nothing that could be reverted
+			return NothingToRevert, tip, err // it brought nothing that could be reverted
 		}
 	}
 	if err == nil && !has {
@@ -46,12 +46,12 @@ func (r *Repo) Back(ctx context.Context, l Landing) (how string, tip Commit, err
 	}
 	switch {
 	case err != nil || !has:
-		return Gone, tip, err
+		return NothingToRevert, tip, err
 	case tip != l.New:
-		if taken, err := r.TakenBack(ctx, l, tip); err != nil || taken {
-			return Already, tip, err
+		if taken, err := r.IsReverted(ctx, l, tip); err != nil || taken {
+			return AlreadyReverted, tip, err
 		}
-		return Reverted, tip, nil
+		return ByRevert, tip, nil
 	}
 	out, err := r.at(ctx, command{args: []string{"for-each-ref", "--format=%(refname)", "--contains=" + string(l.New), "refs/heads", "refs/remotes", "refs/tags"}})
 	if err != nil {
@@ -59,10 +59,10 @@ func (r *Repo) Back(ctx context.Context, l Landing) (how string, tip Commit, err
 	}
 	for _, ref := range strings.Fields(string(out)) {
 		if branch := strings.TrimPrefix(ref, "refs/heads/"); branch != l.Branch && !slices.Contains(l.Own, branch) {
-			return Reverted, tip, nil
+			return ByRevert, tip, nil
 		}
 	}
-	return Reset, tip, nil
+	return ByReset, tip, nil
 }
 
 // HasContent reports whether a branch at a tip has what a landing brought, although it has not its commit: to
@@ -85,9 +85,9 @@ func (r *Repo) reversed(ctx context.Context, l Landing, tip Commit) (Merge, erro
 	return r.MergeTree(ctx, nil, l.New, tip, l.base())
 }
 
-// TakenBack reports whether a branch at a tip has what a landing brought no longer: to revert it would
+// IsReverted reports whether a branch at a tip has what a landing brought no longer: to revert it would
 // change nothing.
-func (r *Repo) TakenBack(ctx context.Context, l Landing, tip Commit) (bool, error) {
+func (r *Repo) IsReverted(ctx context.Context, l Landing, tip Commit) (bool, error) {
 	m, err := r.reversed(ctx, l, tip)
 	if err != nil || len(m.Unmerged) > 0 {
 		return false, err
@@ -95,13 +95,13 @@ func (r *Repo) TakenBack(ctx context.Context, l Landing, tip Commit) (bool, erro
 	return r.SameTree(ctx, m.Tree, string(tip))
 }
 
-// CheckBack returns what would prevent TakeBack from taking a landing back so: T805, T806, T808.
-func (r *Repo) CheckBack(ctx context.Context, l Landing, how string, tip Commit) error {
+// CheckRevert returns what would prevent RevertLanding from taking a landing back so: T805, T806, T808.
+func (r *Repo) CheckRevert(ctx context.Context, l Landing, how string, tip Commit) error {
 	back, tree := Landing{Branch: l.Branch, Old: tip}, string(l.Old)
 	switch how {
-	case Gone, Already:
+	case NothingToRevert, AlreadyReverted:
 		return nil
-	case Reverted:
+	case ByRevert:
 		m, err := r.reversed(ctx, l, tip)
 		if err != nil {
 			return err
@@ -127,11 +127,11 @@ func (l Landing) laterCommits(r *Repo, m Merge) error {
 	return l.blocked(r.Admin, LaterCommits, paths...)
 }
 
-// TakeBack takes a landing back, as Back says, and returns how. Local work stays as it
+// RevertLanding takes a landing back, as Back says, and returns how. Local work stays as it
 // is. It waits for another landing. Errors: ErrMoved if somebody moves the branch all the
 // time; T806 if local work, or a later commit, is where it would change something; T805,
 // T808.
-func (r *Repo) TakeBack(ctx context.Context, l Landing, message, actor string) (how string, err error) {
+func (r *Repo) RevertLanding(ctx context.Context, l Landing, message, actor string) (how string, err error) {
 	lock, err := r.awaitLanding(ctx)
 	if err != nil {
 		return "", err
@@ -149,11 +149,11 @@ func (r *Repo) TakeBack(ctx context.Context, l Landing, message, actor string) (
 const backTries = 3
 
 func (r *Repo) takeBack(ctx context.Context, l Landing, message, actor string, lock *os.File) (how string, err error) {
-	how, tip, err := r.Back(ctx, l)
+	how, tip, err := r.PlanRevert(ctx, l)
 	switch {
-	case err != nil || how == Gone || how == Already:
+	case err != nil || how == NothingToRevert || how == AlreadyReverted:
 		return how, err
-	case how == Reset:
+	case how == ByReset:
 		return how, r.reset(ctx, l, lock)
 	}
 	m, err := r.reversed(ctx, l, tip)
@@ -209,16 +209,16 @@ func (r *Repo) reset(ctx context.Context, l Landing, lock *os.File) error {
 	return broken(err)
 }
 
-// LandAgain lands what was taken back by a Reset. It waits for another landing. Errors:
+// Reland lands what was taken back by a Reset. It waits for another landing. Errors:
 // ErrMoved if the branch is not where it was before the landing, or git has the commit no
 // longer; T805, T806, T808.
-func (r *Repo) LandAgain(ctx context.Context, l Landing) error {
+func (r *Repo) Reland(ctx context.Context, l Landing) error {
 	lock, err := r.awaitLanding(ctx)
 	if err != nil {
 		return err
 	}
 	defer release(lock)
-	if has, err := r.CanLandAgain(ctx, l); err != nil || has {
+	if has, err := r.CanReland(ctx, l); err != nil || has {
 		return err
 	}
 	at, err := r.checkedOut(ctx, l)
@@ -241,9 +241,9 @@ func (r *Repo) LandAgain(ctx context.Context, l Landing) error {
 	return err
 }
 
-// CanLandAgain returns nil if LandAgain finds the branch and the commit, and reports whether
+// CanReland returns nil if Reland finds the branch and the commit, and reports whether
 // the branch has it already. Errors: ErrMoved if not.
-func (r *Repo) CanLandAgain(ctx context.Context, l Landing) (has bool, err error) {
+func (r *Repo) CanReland(ctx context.Context, l Landing) (has bool, err error) {
 	there, err := r.Resolve(ctx, string(l.New))
 	if err != nil {
 		return false, err
@@ -258,9 +258,9 @@ func (r *Repo) CanLandAgain(ctx context.Context, l Landing) (has bool, err error
 	return tip == l.New, nil
 }
 
-// CheckAgain returns what would prevent LandAgain: its errors.
-func (r *Repo) CheckAgain(ctx context.Context, l Landing) error {
-	if has, err := r.CanLandAgain(ctx, l); err != nil || has {
+// CheckReland returns what would prevent Reland: its errors.
+func (r *Repo) CheckReland(ctx context.Context, l Landing) error {
+	if has, err := r.CanReland(ctx, l); err != nil || has {
 		return err
 	}
 	at, err := r.checkedOut(ctx, l)

@@ -23,38 +23,38 @@ func TestALandingIsTakenBack(t *testing.T) {
 		how   string
 		code  codes.Code
 	}{
-		"nobody else has it": {how: git.Reset},
+		"nobody else has it": {how: git.ByReset},
 		"files that were written again": {after: func(r *repository) {
 			require.NoError(r.t, os.Chtimes(filepath.Join(r.dir, "a.txt"), time.Unix(1, 0), time.Unix(1, 0)))
-		}, how: git.Reset},
-		"beside local work": {after: func(r *repository) { r.write("mine.txt", "edited\n") }, how: git.Reset},
-		"under local work":  {after: func(r *repository) { r.write("a.txt", "edited\n") }, how: git.Reset, code: codes.LandingBlocked},
+		}, how: git.ByReset},
+		"beside local work": {after: func(r *repository) { r.write("mine.txt", "edited\n") }, how: git.ByReset},
+		"under local work":  {after: func(r *repository) { r.write("a.txt", "edited\n") }, how: git.ByReset, code: codes.LandingBlocked},
 		"beside what is staged": {after: func(r *repository) {
 			r.write("mine.txt", "staged\n")
 			r.write("new.txt", "staged\n")
 			r.git("add", "mine.txt", "new.txt")
 			r.write("mine.txt", "edited\n")
 			require.NoError(r.t, os.Remove(filepath.Join(r.dir, "new.txt")))
-		}, how: git.Reset},
+		}, how: git.ByReset},
 		"under what is staged": {after: func(r *repository) {
 			r.write("a.txt", "staged\n")
 			r.git("add", "a.txt")
-		}, how: git.Reset, code: codes.LandingBlocked},
-		"its own branch has it": {after: func(r *repository) { r.git("branch", "-q", "own") }, how: git.Reset},
+		}, how: git.ByReset, code: codes.LandingBlocked},
+		"its own branch has it": {after: func(r *repository) { r.git("branch", "-q", "own") }, how: git.ByReset},
 		"somebody reverted it": {after: func(r *repository) {
 			r.git("revert", "--no-edit", "-m1", "HEAD")
-		}, how: git.Already},
-		"another branch has it": {after: func(r *repository) { r.git("branch", "-q", "other") }, how: git.Reverted},
-		"it is published":       {after: func(r *repository) { r.git("update-ref", "refs/remotes/origin/main", "main") }, how: git.Reverted},
+		}, how: git.AlreadyReverted},
+		"another branch has it": {after: func(r *repository) { r.git("branch", "-q", "other") }, how: git.ByRevert},
+		"it is published":       {after: func(r *repository) { r.git("update-ref", "refs/remotes/origin/main", "main") }, how: git.ByRevert},
 		"under a later commit": {after: func(r *repository) {
 			r.write("later.txt", "x\n")
 			r.commit("later")
-		}, how: git.Reverted},
+		}, how: git.ByRevert},
 		"under one that changed the same": {after: func(r *repository) {
 			r.write("a.txt", "else\n")
 			r.commit("later")
-		}, how: git.Reverted, code: codes.LandingBlocked},
-		"it is gone": {after: func(r *repository) { r.git("reset", "-q", "--hard", "HEAD~1") }, how: git.Gone},
+		}, how: git.ByRevert, code: codes.LandingBlocked},
+		"it is gone": {after: func(r *repository) { r.git("reset", "-q", "--hard", "HEAD~1") }, how: git.NothingToRevert},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -66,7 +66,7 @@ func TestALandingIsTakenBack(t *testing.T) {
 				c.after(r)
 			}
 			before, files := r.tip("main"), r.files()
-			how, err := r.repo.TakeBack(ctx, l, "Revert it", "bot")
+			how, err := r.repo.RevertLanding(ctx, l, "Revert it", "bot")
 			assert.Equal(t, c.how, how)
 			if c.code != "" {
 				require.True(t, codes.Has(err, c.code), "%v", err)
@@ -89,13 +89,13 @@ func TestALandingIsTakenBack(t *testing.T) {
 			default:
 				assert.Empty(t, r.untrimmed(r.dir, "status", "--porcelain"))
 			}
-			if how == git.Reverted {
+			if how == git.ByRevert {
 				at := r.tip("main")
-				again, err := r.repo.TakeBack(ctx, l, "Revert it", "bot")
+				again, err := r.repo.RevertLanding(ctx, l, "Revert it", "bot")
 				require.NoError(t, err)
-				assert.Equal(t, git.Already, again)
+				assert.Equal(t, git.AlreadyReverted, again)
 				assert.Equal(t, at, r.tip("main"), "it is reverted once")
-			} else if how != git.Already {
+			} else if how != git.AlreadyReverted {
 				assert.Equal(t, l.Old, r.tip("main"))
 			}
 		})
@@ -139,13 +139,13 @@ func TestALandingThatWasTakenBackLandsAgain(t *testing.T) {
 			r, l := landing(t)
 			r.git("branch", "-q", "-D", "work")
 			require.NoError(t, r.repo.Land(ctx, l))
-			_, err := r.repo.TakeBack(ctx, l, "Revert it", "bot")
+			_, err := r.repo.RevertLanding(ctx, l, "Revert it", "bot")
 			require.NoError(t, err)
 			if c.before != nil {
 				c.before(r, l)
 			}
 			was, files := r.tip("main"), r.files()
-			err = r.repo.LandAgain(ctx, l)
+			err = r.repo.Reland(ctx, l)
 			if c.err != nil {
 				require.True(t, c.err(err), "%v", err)
 				assert.Equal(t, was, r.tip("main"))

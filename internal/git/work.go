@@ -322,7 +322,7 @@ func (r *Repo) SetTurn(ctx context.Context, id string, turn, oldest int, c Commi
 	if err != nil {
 		return err
 	}
-	if err := r.UpdateRef(ctx, TurnRef(id, turn), c, Any, keptMessage); err != nil {
+	if err := r.UpdateRef(ctx, TurnRef(id, turn), c, AnyOldValue, keptMessage); err != nil {
 		return err
 	}
 	return r.deleteRefs(ctx, refs, func(n int) bool { return n < oldest || n > turn })
@@ -347,7 +347,7 @@ func (r *Repo) NewRolled(ctx context.Context, id string) (string, error) {
 func (r *Repo) deleteRefs(ctx context.Context, refs map[int]string, goes func(n int) bool) error {
 	for n, ref := range refs {
 		if goes(n) {
-			if err := r.UpdateRef(ctx, ref, "", Any, keptMessage); err != nil {
+			if err := r.UpdateRef(ctx, ref, "", AnyOldValue, keptMessage); err != nil {
 				return err
 			}
 		}
@@ -370,8 +370,8 @@ func (r *Repo) numbered(ctx context.Context, below string) (map[int]string, erro
 	return all, nil
 }
 
-// DropNeedless deletes a ref whose commit a branch has, and reports whether it is gone.
-func (r *Repo) DropNeedless(ctx context.Context, ref string) (gone bool, err error) {
+// DeleteIfReachable deletes a ref whose commit a branch has, and reports whether it is gone.
+func (r *Repo) DeleteIfReachable(ctx context.Context, ref string) (gone bool, err error) {
 	at, err := r.Resolve(ctx, ref)
 	if err != nil || at == "" {
 		return err == nil, err

@@ -253,8 +253,8 @@ func number(text string) int {
 	return n
 }
 
-// On reports whether the worktree has a branch checked out, which may be gone.
-func (w Worktree) On(branch string) bool {
+// HasCheckedOut reports whether the worktree has a branch checked out, which may be gone.
+func (w Worktree) HasCheckedOut(branch string) bool {
 	data, err := os.ReadFile(filepath.Join(w.Admin, "HEAD"))
 	return err == nil && strings.TrimSpace(string(data)) == "ref: refs/heads/"+branch
 }

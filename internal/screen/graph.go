@@ -284,5 +284,5 @@ func statusStyle(t graph.Thread) style {
 	case t.Ready:
 		return blue
 	}
-	return Status(t.Status).style
+	return StatusCell(t.Status).style
 }

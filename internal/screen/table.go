@@ -20,9 +20,9 @@ type Table struct {
 // makes the table fit.
 type Column struct {
 	Name string
-	// Goes says which column is left out first where the width is too small for all: 1,
+	// DropOrder says which column is left out first where the width is too small for all: 1,
 	// then 2; 0 for one that stays.
-	Goes int
+	DropOrder int
 	// Shrinks: its cells are cut before a column is left out, but not to less than
 	// enoughCells. CutStart: what is cut is the start of its texts.
 	Shrinks, CutStart bool
@@ -49,9 +49,9 @@ func Good(text string) Cell { return Cell{text, green} }
 // Faint is a cell that stands back.
 func Faint(text string) Cell { return Cell{text, dim} }
 
-// Status is a thread's status: bold if somebody has to do something, coloured if work is
+// StatusCell is a thread's status: bold if somebody has to do something, coloured if work is
 // completed; one that ended stands back.
-func Status(s thread.Status) Cell {
+func StatusCell(s thread.Status) Cell {
 	switch s {
 	case thread.WaitingHuman, thread.Suspended:
 		return Cell{string(s), bold}
@@ -63,8 +63,8 @@ func Status(s thread.Status) Cell {
 	return Cell{string(s), plain}
 }
 
-// Objective is an objective's status.
-func Objective(s thread.ObjectiveStatus) Cell {
+// ObjectiveCell is an objective's status.
+func ObjectiveCell(s thread.ObjectiveStatus) Cell {
 	switch s {
 	case thread.ObjectiveCompleted:
 		return Cell{string(s), green}
@@ -74,8 +74,8 @@ func Objective(s thread.ObjectiveStatus) Cell {
 	return Cell{string(s), plain}
 }
 
-// Grant is the status of a request or a delegation.
-func Grant(s thread.GrantStatus) Cell {
+// GrantCell is the status of a request or a delegation.
+func GrantCell(s thread.GrantStatus) Cell {
 	switch s {
 	case thread.GrantOpen:
 		return Cell{string(s), bold}
@@ -85,16 +85,16 @@ func Grant(s thread.GrantStatus) Cell {
 	return Cell{string(s), dim}
 }
 
-// Question is the status of a question.
-func Question(s thread.QuestionStatus) Cell {
+// QuestionCell is the status of a question.
+func QuestionCell(s thread.QuestionStatus) Cell {
 	if s == thread.QuestionOpen {
 		return Cell{string(s), bold}
 	}
 	return Cell{string(s), dim}
 }
 
-// Waiting is a kind of what waits for a person.
-func Waiting(kind string) Cell { return Cell{kind, bold} }
+// WaitingCell is a kind of what waits for a person.
+func WaitingCell(kind string) Cell { return Cell{kind, bold} }
 
 // Ago is how long ago a time was, or in how long it will be.
 func Ago(t, now time.Time) Cell { return Cell{relative(t, now), dim} }
@@ -184,7 +184,7 @@ func (d *layout) fit(width int) {
 		d.left = slices.DeleteFunc(d.left, func(i int) bool { return d.columns[i].Below })
 	}
 	for goes := 1; d.least() > width && goes <= len(d.columns); goes++ {
-		d.left = slices.DeleteFunc(d.left, func(i int) bool { return d.columns[i].Goes == goes })
+		d.left = slices.DeleteFunc(d.left, func(i int) bool { return d.columns[i].DropOrder == goes })
 	}
 	d.shrink(width, enoughCells, shrinks)
 	d.shrink(width, fewestCells, shrinks)

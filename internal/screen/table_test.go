@@ -22,7 +22,7 @@ func texts(all ...string) []Cell {
 func TestATableThatFitsIsDrawnAsItIs(t *testing.T) {
 	t.Parallel()
 	table := Table{
-		Columns: []Column{{Name: "ID"}, {Name: "BY", Goes: 1}, {Name: "TITLE", Shrinks: true}},
+		Columns: []Column{{Name: "ID"}, {Name: "BY", DropOrder: 1}, {Name: "TITLE", Shrinks: true}},
 		Rows:    [][]Cell{texts("a", "kim", "One"), texts("long", "", "Two words")},
 	}
 	assert.Equal(t, []string{"ID    BY   TITLE", "a     kim  One", "long  -    Two words"}, table.Draw(80, false))
@@ -31,7 +31,7 @@ func TestATableThatFitsIsDrawnAsItIs(t *testing.T) {
 func TestATextIsCutBeforeAColumnGoes(t *testing.T) {
 	t.Parallel()
 	table := Table{
-		Columns: []Column{{Name: "ID"}, {Name: "EXECUTOR", Goes: 1}, {Name: "PARENT", Goes: 2}, {Name: "TITLE", Shrinks: true}},
+		Columns: []Column{{Name: "ID"}, {Name: "EXECUTOR", DropOrder: 1}, {Name: "PARENT", DropOrder: 2}, {Name: "TITLE", Shrinks: true}},
 		Rows:    [][]Cell{texts("t1", "agent", "t0", strings.Repeat("word ", 20))},
 	}
 	tests := []struct {
@@ -54,7 +54,7 @@ func TestATextIsCutBeforeAColumnGoes(t *testing.T) {
 func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
 	t.Parallel()
 	table := Table{
-		Columns: []Column{{Name: "THREAD"}, {Name: "STATUS"}, {Name: "PATH", Shrinks: true, CutStart: true}, {Name: "BY", Goes: 1}, {Name: "TITLE", Shrinks: true}},
+		Columns: []Column{{Name: "THREAD"}, {Name: "STATUS"}, {Name: "PATH", Shrinks: true, CutStart: true}, {Name: "BY", DropOrder: 1}, {Name: "TITLE", Shrinks: true}},
 		Rows: [][]Cell{
 			texts("thread-a1b2c3d4", "waiting_human", "design/deep/plan.md", "kim", "日本語のタイトルは二つのセルを使います"),
 			texts(strings.Repeat("x", 70), "active", "e\u0301.md", "", "👩\u200d💻 and 🇩🇪🇫🇷 and e\u0301e\u0301e\u0301"),
@@ -118,7 +118,7 @@ func TestColoursDoNotChangeTheWidthOfATable(t *testing.T) {
 	t.Parallel()
 	table := Table{Columns: []Column{{Name: "STATUS"}, {Name: "TITLE", Shrinks: true}}}
 	for _, s := range thread.Statuses() {
-		table.Rows = append(table.Rows, []Cell{Status(s), Text("\x1b[31mA long title of one thread")})
+		table.Rows = append(table.Rows, []Cell{StatusCell(s), Text("\x1b[31mA long title of one thread")})
 	}
 	bare, coloured := table.Draw(30, false), table.Draw(30, true)
 	for i := range coloured {
@@ -175,13 +175,13 @@ func TestAParagraphIsBrokenBetweenWords(t *testing.T) {
 // BenchmarkAList draws a list of 1,000 threads.
 func BenchmarkAList(b *testing.B) {
 	table := Table{Columns: []Column{
-		{Name: "THREAD"}, {Name: "STATUS"}, {Name: "EXECUTOR", Goes: 1}, {Name: "OBJECTIVE", Goes: 3}, {Name: "PARENT", Goes: 2},
-		{Name: "UPDATED", Goes: 4}, {Name: "TITLE", Shrinks: true},
+		{Name: "THREAD"}, {Name: "STATUS"}, {Name: "EXECUTOR", DropOrder: 1}, {Name: "OBJECTIVE", DropOrder: 3}, {Name: "PARENT", DropOrder: 2},
+		{Name: "UPDATED", DropOrder: 4}, {Name: "TITLE", Shrinks: true},
 	}}
 	now := time.Date(2026, 2, 9, 16, 0, 0, 0, time.UTC)
 	for range 1000 {
 		row := texts("thread-a1b2c3d4", "", "agent", "obj-a1b2c3d4", "thread-e5f6g7h8", "", "Write the parser and all of its tests, 日本語 too, and nothing else before the release")
-		row[1], row[5] = Status(thread.Active), Ago(now.Add(-time.Hour), now)
+		row[1], row[5] = StatusCell(thread.Active), Ago(now.Add(-time.Hour), now)
 		table.Rows = append(table.Rows, row)
 	}
 	for b.Loop() {

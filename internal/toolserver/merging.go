@@ -30,7 +30,7 @@ func mergeTool() tool {
 			{name: "preview", kind: toggle, about: "change nothing", of: "DryRun"},
 		},
 		run: func(c *call) (any, error) {
-			in := merges.MergeRequest{
+			in := merges.Request{
 				Sources: c.list("sources"), Target: c.own(), Scope: c.list("scope"), Strategy: thread.Strategy(c.text("strategy")),
 				RequireApproval: c.on("approval"), DryRun: c.on("preview"), Only: c.text("only"), Squash: c.on("squash"), Queue: c.on("queue"),
 				Uncommitted: c.text("uncommitted"), Unread: c.text("unread"),
@@ -122,11 +122,11 @@ func runResolve(c *call) (any, error) {
 		return decide(c, id)
 	case action == doApply:
 		defer c.progress("applying the merge", true)()
-		return useCase(c, "merge continue", false, merges.MergeContinue, merges.MergeContinueRequest{Merge: id, Unread: c.text("unread")})
+		return useCase(c, "merge continue", false, merges.Continue, merges.ContinueRequest{Merge: id, Unread: c.text("unread")})
 	case action == doAbort:
-		return useCase(c, "merge abort", false, merges.MergeAbort, merges.MergeAbortRequest{Merge: id})
+		return useCase(c, "merge abort", false, merges.Abort, merges.AbortRequest{Merge: id})
 	}
-	return useCase(c, "merge status", true, merges.MergeStatus, merges.MergeStatusRequest{Merge: id, Conflict: c.text("conflict")})
+	return useCase(c, "merge status", true, merges.Status, merges.StatusRequest{Merge: id, Conflict: c.text("conflict")})
 }
 
 // decide decides a conflict.
@@ -145,9 +145,9 @@ func decide(c *call, id string) (any, error) {
 	if c.has("whole") && c.has("take") {
 		c.fault("whole", "", "whole goes with content")
 	}
-	in := merges.MergeResolveRequest{Merge: id, Choice: choice}
+	in := merges.ResolveRequest{Merge: id, Choice: choice}
 	if len(c.faults) == 0 {
 		c.check(in.Faults)
 	}
-	return useCase(c, "merge resolve", false, merges.MergeResolve, in)
+	return useCase(c, "merge resolve", false, merges.Resolve, in)
 }

@@ -64,7 +64,7 @@ func (s *server) resolveMerge(request context.Context, req *mcp.GetPromptRequest
 		return nil, protocolError(err, "merge status", false)
 	}
 	op := project.Call(ctx, s.Caller, app.Request{Command: "merge status", ReadOnly: true})
-	d, err := merges.MergeStatus(op, merges.MergeStatusRequest{Merge: req.Params.Arguments["merge"]})
+	d, err := merges.Status(op, merges.StatusRequest{Merge: req.Params.Arguments["merge"]})
 	if err != nil {
 		return nil, protocolError(err, "merge status", false)
 	}

@@ -239,7 +239,7 @@ func TestAnAgentWorksThroughAThread(t *testing.T) {
 	asked := b.use(s, "ask", map[string]any{"thread": "docs", "question": "Which?", "choices": []string{"a", "b"}})
 	assert.Equal(t, "human", asked.all["to"])
 	assert.Equal(t, "completed", b.use(s, "done", map[string]any{"thread": "docs"}).all["status"])
-	history, err := history.History(b.call(), history.HistoryRequest{Limit: 3})
+	history, err := history.List(b.call(), history.ListRequest{Limit: 3})
 	require.NoError(t, err)
 	assert.Equal(t, "done", history.Items.Items[0].Command)
 	assert.Equal(t, "anna", history.Items.Items[0].Actor)

@@ -137,7 +137,7 @@ func runStatus(c *call) (any, error) {
 	case show == showSummary, show == "" && id == "":
 		return useCase(c, "status", true, threads.Summary, threads.SummaryRequest{})
 	}
-	return useCase(c, "status", true, threads.ThreadStatus, threads.ThreadStatusRequest{Thread: c.own()})
+	return useCase(c, "status", true, threads.Status, threads.StatusRequest{Thread: c.own()})
 }
 
 func doneTool() tool {

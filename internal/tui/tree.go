@@ -115,7 +115,7 @@ func (r row) draw(width int, colours bool, s signs, folded bool) string {
 	left := []screen.Cell{screen.Text(strings.Repeat("  ", r.depth) + fold)}
 	if r.objective != nil {
 		left = append(left, screen.Bold(cmp.Or(r.objective.Title, string(r.objective.ID))))
-		return screen.Row(width, colours, left, []screen.Cell{screen.Objective(r.objective.Status)})
+		return screen.Row(width, colours, left, []screen.Cell{screen.ObjectiveCell(r.objective.Status)})
 	}
 	name, more := names(r.thread)
 	left = append(left, screen.Text(name))
@@ -190,7 +190,7 @@ func (r row) state() []screen.Cell {
 	case t.Status == thread.WaitingHuman:
 		add(screen.Bold("waiting"))
 	case t.Status != thread.Active || len(out) == 0:
-		add(screen.Status(t.Status))
+		add(screen.StatusCell(t.Status))
 	}
 	return out
 }

@@ -292,7 +292,7 @@ func (m *Model) waitingLines() []string {
 		if i == m.waiting && m.focus == onWaiting {
 			mark = m.desk.signs().mark + " "
 		}
-		left := []screen.Cell{screen.Waiting(string(item.Kind)), screen.Text("  " + m.concern(item))}
+		left := []screen.Cell{screen.WaitingCell(string(item.Kind)), screen.Text("  " + m.concern(item))}
 		line := mark + screen.Row(max(m.width-2, 1), m.desk.Colours, left, []screen.Cell{screen.Faint(does(item.Kind))})
 		out = append(out, m.chosen(line, i == m.waiting, m.focus == onWaiting))
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -114,6 +115,38 @@ func TestNoDocumentCitesALineNumber(t *testing.T) {
 	cited := regexp.MustCompile(`\.go:[0-9]+|\.go#L[0-9]+`)
 	for _, name := range documents(t) {
 		assert.Empty(t, cited.FindAllString(read(t, name), -1), "%s cites lines: name the function", name)
+	}
+}
+
+// A file that a guide or a package's comment names is where it says: without a folder, in the package's own, the one
+// above or one below.
+func TestFilesOfTheSourceThatAreNamedAreThere(t *testing.T) {
+	t.Parallel()
+	cited := regexp.MustCompile(`[\w*./-]*[\w*]\.go\b`)
+	files := projectTree(t).files
+	named := func(in, name string) bool {
+		return slices.ContainsFunc(files, func(f *file) bool {
+			if strings.Contains(name, "/") || in == "" {
+				return strings.HasSuffix("/"+f.path, "/"+name)
+			}
+			matches, _ := path.Match(name, path.Base(f.path))
+			return matches && (f.dir == in || f.dir == path.Dir(in) || strings.HasPrefix(f.dir, in+"/"))
+		})
+	}
+	for _, name := range []string{"ARCHITECTURE.md", "CONTRIBUTING.md"} {
+		for _, file := range cited.FindAllString(read(t, name), -1) {
+			assert.True(t, strings.Contains(file, "*") || strings.HasSuffix(file, "nats.go") || named("", file), "%s names %s, which is not there", name, file)
+		}
+	}
+	for _, f := range files {
+		if path.Base(f.path) != "doc.go" {
+			continue
+		}
+		for line := range strings.Lines(read(t, f.path)) {
+			for _, file := range cited.FindAllString(line, -1) {
+				assert.True(t, named(f.dir, file), "%s names %s, which is not there", f.path, file)
+			}
+		}
 	}
 }
 

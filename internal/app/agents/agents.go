@@ -36,12 +36,12 @@ func Profiles(c *app.Call) (all []app.AgentProfile, chosen string, err error) {
 			chosen = *name
 		}
 	}
-	return CombineAgents(user.Run.Agents, theirs), chosen, nil
+	return Combine(user.Run.Agents, theirs), chosen, nil
 }
 
-// CombineAgents returns the agents that leslie knows, with what the configuration of the
+// Combine returns the agents that leslie knows, with what the configuration of the
 // project changes and adds, and then that of the user.
-func CombineAgents(mine, theirs map[string]app.AgentConfig) []app.AgentProfile {
+func Combine(mine, theirs map[string]app.AgentConfig) []app.AgentProfile {
 	all := app.KnownAgents()
 	for i := range all {
 		all[i].Source = app.AgentBuiltIn
@@ -74,9 +74,9 @@ func CombineAgents(mine, theirs map[string]app.AgentConfig) []app.AgentProfile {
 	return all
 }
 
-// AgentEnviron is the environment of an agent: what every program needs, what its profile
+// Environ is the environment of an agent: what every program needs, what its profile
 // adds, and nothing else of the caller's.
-func AgentEnviron(c *app.Call, p app.AgentProfile) []string {
+func Environ(c *app.Call, p app.AgentProfile) []string {
 	own := map[string]string{}
 	for _, entry := range c.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
@@ -109,21 +109,21 @@ func passedOn(name string) bool {
 	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_")
 }
 
-// AgentsRequest asks for the agents that can be started.
-type AgentsRequest struct {
+// ListRequest asks for the agents that can be started.
+type ListRequest struct {
 	Name string // "": all
 	// Check starts each that is installed, opens a session, and ends it. No prompt is sent.
 	Check bool
 }
 
-// AgentsResult has the agents: those that leslie knows, and those of the configuration.
-type AgentsResult struct {
-	Items []AgentItem `json:"items"`
-	Total int         `json:"total"`
+// ListResult has the agents: those that leslie knows, and those of the configuration.
+type ListResult struct {
+	Items []Item `json:"items"`
+	Total int    `json:"total"`
 }
 
-// AgentItem is one agent.
-type AgentItem struct {
+// Item is one agent.
+type Item struct {
 	Name    string   `json:"name"`
 	Command []string `json:"command"`
 	// Source says who names it: leslie, user, project.
@@ -135,12 +135,12 @@ type AgentItem struct {
 	// Package is the npm package that has an agent which leslie knows.
 	Package string `json:"package,omitempty"`
 	// LimitedUntil is until when it may use nothing more, as a run on this machine was told.
-	LimitedUntil *time.Time  `json:"limitedUntil,omitempty"`
-	Check        *AgentCheck `json:"check,omitempty"`
+	LimitedUntil *time.Time `json:"limitedUntil,omitempty"`
+	Check        *Check     `json:"check,omitempty"`
 }
 
-// AgentCheck says how an agent started.
-type AgentCheck struct {
+// Check says how an agent started.
+type Check struct {
 	OK bool `json:"ok"`
 	// Agent and Version are what it calls itself.
 	Agent   string `json:"agent,omitempty"`
@@ -156,27 +156,27 @@ type AgentCheck struct {
 	Message string     `json:"message,omitempty"`
 }
 
-// Agents lists the agents that can be started, and with Check whether they do. Errors:
+// List lists the agents that can be started, and with Check whether they do. Errors:
 // T903 for an unknown name and a bad configuration, T509; with Check and a name T701 to
 // T704, T904.
-func Agents(c *app.Call, in AgentsRequest) (*AgentsResult, error) {
+func List(c *app.Call, in ListRequest) (*ListResult, error) {
 	c.ReadOnly()
 	all, chosen, err := Profiles(c)
 	if err != nil {
 		return nil, err
 	}
 	if in.Name != "" {
-		p, err := AgentNamed(all, in.Name)
+		p, err := Named(all, in.Name)
 		if err != nil {
 			return nil, err
 		}
 		all = []app.AgentProfile{p}
 	}
-	d := &AgentsResult{Items: []AgentItem{}}
+	d := &ListResult{Items: []Item{}}
 	limits := LimitsOf(c)
 	for _, p := range all {
-		item := AgentItem{Name: p.Name, Command: p.Command, Source: p.Source, Default: p.Name == chosen, Mode: app.OrNull(p.Mode), Package: p.Install}
-		if program, err := runner.LookIn(AgentEnviron(c, p), p.Command[0]); err == nil {
+		item := Item{Name: p.Name, Command: p.Command, Source: p.Source, Default: p.Name == chosen, Mode: app.OrNull(p.Mode), Package: p.Install}
+		if program, err := runner.LookIn(Environ(c, p), p.Command[0]); err == nil {
 			item.Program = &program
 		}
 		if l := limits[p.Name]; l.Until.After(c.Now()) {
@@ -197,8 +197,8 @@ func Agents(c *app.Call, in AgentsRequest) (*AgentsResult, error) {
 	return d, nil
 }
 
-// AgentNamed returns an agent. Errors: T903 with the nearest name.
-func AgentNamed(all []app.AgentProfile, name string) (app.AgentProfile, error) {
+// Named returns an agent. Errors: T903 with the nearest name.
+func Named(all []app.AgentProfile, name string) (app.AgentProfile, error) {
 	if name == "" {
 		return app.AgentProfile{}, codes.InvalidArgument.New(fact.Of("reason", "no agent is named, and the configuration names none (run.agent)")).
 			WithHint("Name one with --agent, or in your configuration").WithNext("leslie agents")
@@ -219,9 +219,9 @@ func AgentNamed(all []app.AgentProfile, name string) (app.AgentProfile, error) {
 		WithHint("Name one of " + strings.Join(names, ", ") + ", or add yours to your configuration (run.agents)").WithNext("leslie agents")
 }
 
-// StartAgent starts an agent. Errors: those of runner.Start; of one that leslie knows and that
+// Start starts an agent. Errors: those of runner.Start; of one that leslie knows and that
 // is not installed, T701 says how to install it.
-func StartAgent(ctx context.Context, p app.AgentProfile, spec runner.Spec) (*runner.Agent, error) {
+func Start(ctx context.Context, p app.AgentProfile, spec runner.Spec) (*runner.Agent, error) {
 	a, err := runner.Start(ctx, spec)
 	if codes.Has(err, codes.AgentTimeout) {
 		err = codes.Of(err).WithHint("See what it printed, or give it longer: run.startTimeout in your configuration")
@@ -233,16 +233,16 @@ func StartAgent(ctx context.Context, p app.AgentProfile, spec runner.Spec) (*run
 // configs.
 func StartTimeout(c *app.Call) (time.Duration, error) {
 	user, project, err := c.Configs()
-	text := cmp.Or(app.Deref(user.Run.StartTimeout), app.Deref(project.Run.StartTimeout))
+	text := cmp.Or(app.OrZero(user.Run.StartTimeout), app.OrZero(project.Run.StartTimeout))
 	if err != nil || text == "" {
 		return runner.DefaultStart, err
 	}
 	return time.ParseDuration(text) // checked with the file
 }
 
-// Installed returns what StartAgent does for an agent whose program is not there. Errors: T701.
+// Installed returns what Start does for an agent whose program is not there. Errors: T701.
 func Installed(c *app.Call, p app.AgentProfile) error {
-	env := AgentEnviron(c, p)
+	env := Environ(c, p)
 	_, err := runner.Program(env, p.Command[0])
 	return installs(p, env, err)
 }
@@ -259,19 +259,19 @@ func installs(p app.AgentProfile, env []string, err error) error {
 }
 
 // CheckStart starts an agent in the project's folder, opens a session and ends it.
-func CheckStart(c *app.Call, p app.AgentProfile) *AgentCheck {
+func CheckStart(c *app.Call, p app.AgentProfile) *Check {
 	began := c.Project().Environment().Now()
 	patience, err := StartTimeout(c)
 	if err != nil {
-		return &AgentCheck{Error: codes.Of(err), Code: codes.Of(err).Code(), Message: err.Error()}
+		return &Check{Error: codes.Of(err), Code: codes.Of(err).Code(), Message: err.Error()}
 	}
 	mark := c.Project().Environment().NewID(thread.PrefixRun)
-	a, err := StartAgent(c.Context(), p, runner.Spec{
-		Argv: p.Command, Dir: c.Project().Root(), Env: append(AgentEnviron(c, p), runner.MarkVariable+"="+mark),
+	a, err := Start(c.Context(), p, runner.Spec{
+		Argv: p.Command, Dir: c.Project().Root(), Env: append(Environ(c, p), runner.MarkVariable+"="+mark),
 		Client: acp.Implementation{Name: "leslie", Version: c.Project().Environment().Version}, Handler: deafHandler{}, Mode: p.Mode,
 		Times: runner.Times{Start: patience},
 	})
-	out := &AgentCheck{Ms: c.Project().Environment().Now().Sub(began).Milliseconds()}
+	out := &Check{Ms: c.Project().Environment().Now().Sub(began).Milliseconds()}
 	if err != nil {
 		out.Error = codes.Of(err)
 		out.Code, out.Message = out.Error.Code(), out.Error.Error()

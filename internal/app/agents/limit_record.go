@@ -19,8 +19,8 @@ import (
 // this machine. What it has is advice: a file that cannot be read has nothing, and one that
 // cannot be written lets the next run find out by itself.
 
-// AgentLimit is until when an agent may use nothing more.
-type AgentLimit struct {
+// Limit is until when an agent may use nothing more.
+type Limit struct {
 	Agent    string          `json:"agent"`
 	Until    time.Time       `json:"until"`
 	ThreadID thread.ThreadID `json:"threadId"` // whose run was told
@@ -34,7 +34,7 @@ const (
 )
 
 // LimitsOf returns what is known of agents by their names, also limits that are over.
-func LimitsOf(c *app.Call) map[string]AgentLimit {
+func LimitsOf(c *app.Call) map[string]Limit {
 	f, err := os.Open(c.Store().LimitsFile())
 	if err != nil {
 		return nil
@@ -49,12 +49,12 @@ func LimitsOf(c *app.Call) map[string]AgentLimit {
 
 // LimitedNow is until when an agent may use nothing more, the zero time if it may, or if
 // another one can go on in its place.
-func LimitedNow(c *app.Call, limits map[string]AgentLimit, agent string) (until time.Time) {
+func LimitedNow(c *app.Call, limits map[string]Limit, agent string) (until time.Time) {
 	l := limits[agent]
 	if !l.Until.After(c.Now()) {
 		return until
 	}
-	if _, found, err := NextAgent(c, map[string]time.Time{agent: l.Until}); found && err == nil {
+	if _, found, err := NextAllowed(c, map[string]time.Time{agent: l.Until}); found && err == nil {
 		return until
 	}
 	return l.Until
@@ -62,12 +62,12 @@ func LimitedNow(c *app.Call, limits map[string]AgentLimit, agent string) (until 
 
 // LimitOver reports whether the limit for which a run was parked holds no longer, though its time is not over: a
 // turn of the agent has succeeded since.
-func LimitOver(c *app.Call, limits map[string]AgentLimit, run thread.Run) bool {
+func LimitOver(c *app.Call, limits map[string]Limit, run thread.Run) bool {
 	return run.Stop == thread.RunLimited && limits != nil && LimitedNow(c, limits, run.Agent).IsZero()
 }
 
 // SayLimit says in a run's record whether a limit of its agent keeps it from going on now.
-func SayLimit(c *app.Call, limits map[string]AgentLimit, r *app.RunRecord) {
+func SayLimit(c *app.Call, limits map[string]Limit, r *app.RunRecord) {
 	switch until := LimitedNow(c, limits, r.Agent); {
 	case r.Stop == thread.RunLimited && r.Phase == thread.RunParked && until.IsZero():
 		r.Ready = true
@@ -81,10 +81,10 @@ func LimitText(agent string, until time.Time) string {
 	return agent + " may use nothing more until " + until.Format(time.RFC3339)
 }
 
-func parseLimits(data []byte) map[string]AgentLimit {
-	var all []AgentLimit
+func parseLimits(data []byte) map[string]Limit {
+	var all []Limit
 	_ = json.Unmarshal(data, &all) // damaged: as if there were none
-	out := map[string]AgentLimit{}
+	out := map[string]Limit{}
 	for _, l := range all {
 		out[l.Agent] = l
 	}
@@ -97,7 +97,7 @@ func parseLimits(data []byte) map[string]AgentLimit {
 func NoteLimit(c *app.Call, agent string, until time.Time, id thread.ThreadID, before int) time.Time {
 	now := c.Now()
 	end := until
-	changeLimits(c, func(all map[string]AgentLimit) {
+	changeLimits(c, func(all map[string]Limit) {
 		l := all[agent]
 		if end = until; end.IsZero() && l.Until.After(now) {
 			end = l.Until // two runs were told at the same time
@@ -109,7 +109,7 @@ func NoteLimit(c *app.Call, agent string, until time.Time, id thread.ThreadID, b
 			end = now.Add(limitPause(max(l.Count-1, before)))
 		}
 		end = end.UTC().Truncate(time.Millisecond)
-		all[agent] = AgentLimit{Agent: agent, Until: end, ThreadID: id, Count: l.Count}
+		all[agent] = Limit{Agent: agent, Until: end, ThreadID: id, Count: l.Count}
 	})
 	if end.IsZero() { // it could not be written
 		end = now.Add(limitPause(before))
@@ -124,15 +124,15 @@ func limitPause(before int) time.Duration {
 }
 
 // ForgetLimit forgets a limit that is over. One that was noted since stays.
-func ForgetLimit(c *app.Call, known AgentLimit) {
-	changeLimits(c, func(all map[string]AgentLimit) {
+func ForgetLimit(c *app.Call, known Limit) {
+	changeLimits(c, func(all map[string]Limit) {
 		if all[known.Agent].Until.Equal(known.Until) {
 			delete(all, known.Agent)
 		}
 	})
 }
 
-func changeLimits(c *app.Call, change func(map[string]AgentLimit)) {
+func changeLimits(c *app.Call, change func(map[string]Limit)) {
 	ctx, cancel := c.Cleaning()
 	defer cancel()
 	_, err := c.Store().RunsFolder("")
@@ -141,7 +141,7 @@ func changeLimits(c *app.Call, change func(map[string]AgentLimit)) {
 		_, _, err = store.EditOwn(ctx, wait, options, c.Store().LimitsFile(), app.OwnConfigPerm, func(old []byte) ([]byte, error) {
 			all := parseLimits(old)
 			change(all)
-			list := slices.SortedFunc(maps.Values(all), func(a, b AgentLimit) int { return b.Until.Compare(a.Until) })
+			list := slices.SortedFunc(maps.Values(all), func(a, b Limit) int { return b.Until.Compare(a.Until) })
 			data, err := json.Marshal(list[:min(len(list), mostLimits)])
 			return append(data, '\n'), err
 		})

@@ -26,9 +26,9 @@ func limitPauses() []time.Duration {
 	return []time.Duration{15 * time.Minute, 30 * time.Minute, time.Hour}
 }
 
-// NextAgent returns the first agent of run.fallback that may still be used. Errors: those
+// NextAllowed returns the first agent of run.fallback that may still be used. Errors: those
 // of configs, T903 for one that is not there.
-func NextAgent(c *app.Call, exhausted map[string]time.Time) (next app.AgentProfile, found bool, err error) {
+func NextAllowed(c *app.Call, exhausted map[string]time.Time) (next app.AgentProfile, found bool, err error) {
 	user, project, err := c.Configs()
 	if err != nil {
 		return next, false, err
@@ -46,10 +46,10 @@ func NextAgent(c *app.Call, exhausted map[string]time.Time) (next app.AgentProfi
 		if _, spent := exhausted[name]; spent || limits[name].Until.After(c.Now()) {
 			continue
 		}
-		if next, err = AgentNamed(all, name); err != nil {
+		if next, err = Named(all, name); err != nil {
 			return next, false, err
 		}
-		if _, err := runner.LookIn(AgentEnviron(c, next), next.Command[0]); err != nil { // it is not installed here
+		if _, err := runner.LookIn(Environ(c, next), next.Command[0]); err != nil { // it is not installed here
 			continue
 		}
 		return next, true, nil

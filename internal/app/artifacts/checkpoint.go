@@ -83,7 +83,7 @@ func Snapshot(c *app.Call, t thread.Thread) (Snapped, error) {
 	if err != nil {
 		return Snapped{}, err
 	}
-	stage, err := c.Store().Stage(c.Operation().Operation)
+	stage, err := c.Store().Stage(c.Stamp().Operation)
 	if err != nil {
 		return Snapped{}, err
 	}

@@ -30,7 +30,7 @@ func stageContent(
 	if codes.Has(err, codes.TargetCorrupted) && !c.BeginsThread(from) {
 		return nil, thread.Content{}, err
 	}
-	stage, err := c.Store().Stage(c.Operation().Operation)
+	stage, err := c.Store().Stage(c.Stamp().Operation)
 	if err != nil {
 		return nil, thread.Content{}, err
 	}

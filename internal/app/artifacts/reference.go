@@ -80,7 +80,7 @@ func (in CreateReferenceRequest) Faults(name app.Names) []app.Fault {
 // is stored with a warning (W202), and so is a live reference with a scope that matches
 // nothing yet. Errors: T903, T101 and T105 for the referring thread, T107, T203, T507, T508, and those of a write.
 func CreateReference(c *app.Call, in CreateReferenceRequest) (*ReferenceResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	if first, ok, err := app.Answered[ReferenceResult](c); ok || err != nil {
@@ -91,7 +91,7 @@ func CreateReference(c *app.Call, in CreateReferenceRequest) (*ReferenceResult, 
 		from = c.Caller().Thread
 	}
 	set, bad := ScopeIn(in.Scope, "")
-	if bad != nil && !app.LeadsOut(bad) {
+	if bad != nil && !app.IsUnsafePath(bad) {
 		return nil, bad
 	}
 	if in.Binding == "" {
@@ -109,7 +109,7 @@ func CreateReference(c *app.Call, in CreateReferenceRequest) (*ReferenceResult, 
 		if t, err := s.Thread(in.Target); err == nil {
 			target = t.ID
 		}
-		ref, there, err := s.Refer(wanted, c.Operation())
+		ref, there, err := s.Refer(wanted, c.Stamp())
 		existed, owner = there, ref.From
 		return err
 	})
@@ -330,7 +330,7 @@ func RefreshReference(c *app.Call, in ReferenceRequest) (*ReferenceResult, error
 		if t, err := s.Thread(string(ref.Target)); err == nil {
 			target = t.ID
 		}
-		_, err = s.Refresh(in.Reference, thread.Content{}, c.Operation()) // whether it is allowed
+		_, err = s.Refresh(in.Reference, thread.Content{}, c.Stamp()) // whether it is allowed
 		return err
 	})
 	if err != nil {

@@ -43,8 +43,8 @@ func ChecksOf(c *app.Call) (may map[string]string, untrusted []string, err error
 	return may, untrusted, nil
 }
 
-// CheckAccept returns T903 for checks that could not run.
-func CheckAccept(c *app.Call, names []string) error {
+// ValidateCheckNames returns T903 for checks that could not run.
+func ValidateCheckNames(c *app.Call, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -70,7 +70,7 @@ func CheckAccept(c *app.Call, names []string) error {
 			faults = append(faults, app.Fault{Field: "Accept", Value: name, Problem: "the check " + app.Quoted(name) + " is named twice"})
 		}
 	}
-	return app.Refused(faults)
+	return app.FaultsError(faults)
 }
 
 // checkExample is a configuration with a check.
@@ -82,29 +82,29 @@ func checkExample(name string) string {
 	return string(raw)
 }
 
-// Accepted is what checks found of a thread's code.
-type Accepted struct {
+// CheckResults is what checks found of a thread's code.
+type CheckResults struct {
 	thread   thread.ThreadID
 	evidence []thread.CodeEvidence
 }
 
 // Covers reports whether these checks, in this order, succeeded for a thread.
-func (a Accepted) Covers(id thread.ThreadID, checks []string) bool {
+func (a CheckResults) Covers(id thread.ThreadID, checks []string) bool {
 	return a.thread == id && slices.EqualFunc(a.evidence, checks, func(e thread.CodeEvidence, name string) bool { return e.Check == name })
 }
 
-// NotChecked says, as the error of a rule, that the checks of a thread have to run first.
-type NotChecked struct {
+// ChecksNotRun says, as the error of a rule, that the checks of a thread have to run first.
+type ChecksNotRun struct {
 	error
 	Thread thread.Thread
 }
 
 // Unwrap returns why.
-func (n *NotChecked) Unwrap() error { return n.error }
+func (n *ChecksNotRun) Unwrap() error { return n.error }
 
 // Record records, inside a rule that completes a thread, that its checks succeeded; a
-// *NotChecked if they have not run.
-func (a Accepted) Record(s *thread.State, id string, stamp thread.Stamp) error {
+// *ChecksNotRun if they have not run.
+func (a CheckResults) Record(s *thread.State, id string, stamp thread.Stamp) error {
 	t, err := s.Thread(id)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (a Accepted) Record(s *thread.State, id string, stamp thread.Stamp) error {
 	case len(checks) == 0:
 		return nil
 	case !a.Covers(t.ID, checks):
-		return &NotChecked{notAccepted(t, checks[0], "it has not run on what the thread is now"), t}
+		return &ChecksNotRun{notAccepted(t, checks[0], "it has not run on what the thread is now"), t}
 	}
 	if _, err = s.ChangeCode(id, nil, stamp, func(_ *thread.Thread, code *thread.Code) { code.Evidence = a.evidence }); err == nil {
 		s.NoteChecks(t.ID, a.evidence...)
@@ -122,21 +122,21 @@ func (a Accepted) Record(s *thread.State, id string, stamp thread.Stamp) error {
 	return err
 }
 
-// Accept runs the checks of a thread until one does not succeed. Errors: T114; T801,
+// RunChecks runs the checks of a thread until one does not succeed. Errors: T114; T801,
 // T802 without a worktree to run them in; T509, T904.
-func Accept(c *app.Call, t thread.Thread) (Accepted, error) {
+func RunChecks(c *app.Call, t thread.Thread) (CheckResults, error) {
 	k, err := newChecking(c, t)
 	if err != nil {
-		return Accepted{}, err
+		return CheckResults{}, err
 	}
-	out := Accepted{thread: t.ID}
+	out := CheckResults{thread: t.ID}
 	for _, name := range t.OwnedCode().Accept {
 		e, err := k.run(c, name)
 		if err != nil {
 			if !c.InBatch() {
 				noteChecks(c, t.ID, e)
 			}
-			return Accepted{}, err
+			return CheckResults{}, err
 		}
 		out.evidence = append(out.evidence, e)
 	}

@@ -12,18 +12,18 @@ import (
 // This file counts the commits that a thread's code lacks. It is a service on top of what
 // was asked: what cannot be known in OverlapTime is left out.
 
-// ContextBehind is a thread, or the branch in which a thread's code lands, with commits that
+// BehindItem is a thread, or the branch in which a thread's code lands, with commits that
 // the thread lacks.
-type ContextBehind struct {
+type BehindItem struct {
 	From    string `json:"from"`
 	Commits int    `json:"commits"`
 	Next    string `json:"next"`
 }
 
-// CodeBehind counts the commits of other threads that a thread lacks, those that others have
+// Behind counts the commits of other threads that a thread lacks, those that others have
 // pushed to its branch, as far as they were fetched, and those of the branch in which its code
 // lands ("" if that is a thread's), and adds W809.
-func CodeBehind(c *app.Call, t thread.Thread, others []thread.Thread, lands string) (out []ContextBehind) {
+func Behind(c *app.Call, t thread.Thread, others []thread.Thread, lands string) (out []BehindItem) {
 	code := t.OwnedCode()
 	if code == nil || code.State != thread.CodeReady {
 		return nil
@@ -57,7 +57,7 @@ func CodeBehind(c *app.Call, t thread.Thread, others []thread.Thread, lands stri
 	if u, ahead := pushed(ctx, repo, t, own); ahead {
 		next := mergeLine(c, t, u.Name)
 		c.Warn(t.CodeBehind(u.Name, u.Ahead, next))
-		out = append(out, ContextBehind{u.Name, u.Ahead, next})
+		out = append(out, BehindItem{u.Name, u.Ahead, next})
 	}
 	for i, s := range sources {
 		theirs := tips[refs[i+1]]
@@ -70,7 +70,7 @@ func CodeBehind(c *app.Call, t thread.Thread, others []thread.Thread, lands stri
 		}
 		if found, err := mergeOf(ctx, repo, nil, s.code, theirs, t.Branch, own); err != nil || !found.nothing {
 			c.Warn(t.CodeBehind(s.from, lacks, s.next))
-			out = append(out, ContextBehind{s.from, lacks, s.next})
+			out = append(out, BehindItem{s.from, lacks, s.next})
 		}
 	}
 	return out

@@ -235,7 +235,7 @@ func (p *Part) addFiles(files []git.FileDiff) {
 	}
 }
 
-func (p *Part) addCommits(all []git.LineCommit) {
+func (p *Part) addCommits(all []git.CommitSummary) {
 	for _, c := range all {
 		p.Subjects, p.Ids = append(p.Subjects, c.Subject), append(p.Ids, string(c.Commit))
 	}
@@ -342,7 +342,7 @@ func (l changesLook) committed(target git.Commit) (parts []Part, err error) {
 // astray is what the worktree has committed that the branch lacks.
 func (l changesLook) astray(git.Commit) ([]Part, error) {
 	w, there := l.worktree()
-	if head := git.Commit(l.found.head); there && head != "" && !w.On(l.owner.Branch) {
+	if head := git.Commit(l.found.head); there && head != "" && !w.HasCheckedOut(l.owner.Branch) {
 		at, err := l.repo.Resolve(l.ctx, w.Head())
 		if err != nil || at == "" || at == head {
 			return nil, err
@@ -397,7 +397,7 @@ func (l changesLook) uncommitted() ([]Part, error) {
 		return nil, nil
 	}
 	part := Part{Kind: UncommittedPart}
-	if !w.On(l.owner.Branch) {
+	if !w.HasCheckedOut(l.owner.Branch) {
 		at, err := l.repo.Resolve(l.ctx, w.Head())
 		if err != nil {
 			return nil, err
@@ -505,7 +505,7 @@ func addLanded(c *app.Call, all map[thread.ThreadID]*app.CodeAmount, ids ...thre
 // LandedAmount is how much the last landing of a thread brought, without a count of commits that
 // git no longer has; nil if git cannot say it.
 func LandedAmount(c *app.Call, id thread.ThreadID) *app.CodeAmount {
-	t, err := OwnCode(c, string(id))
+	t, err := Owner(c, string(id))
 	if err != nil {
 		return nil
 	}

@@ -140,11 +140,11 @@ func noteChecks(c *app.Call, id thread.ThreadID, found ...thread.CodeEvidence) {
 // beginTime is how long the checks of a new thread may take together.
 const beginTime = 10 * time.Minute
 
-// CheckBegin runs a new thread's checks where its branch begins, and warns of those that
+// RunChecksAtStart runs a new thread's checks where its branch begins, and warns of those that
 // fail already (W811). They run in a worktree that is removed afterwards, so that what they
 // write is not in the thread's own, where somebody may work by now. What cannot be run says
 // nothing, and the thread stands in any case.
-func CheckBegin(c *app.Call, id thread.ThreadID) {
+func RunChecksAtStart(c *app.Call, id thread.ThreadID) {
 	var t thread.Thread
 	if _, err := c.View(func(s *thread.State) error { t, _ = s.Threads.Peek(string(id)); return nil }); err != nil {
 		return
@@ -193,7 +193,7 @@ func (k *checking) known(c *app.Call, names []string) (all bool) {
 }
 
 // elsewhere checks the commit at which the thread's branch begins out in a worktree of its
-// own, prepared as the thread's is, until remove is called. Errors: those of CheckOut and of
+// own, prepared as the thread's is, until remove is called. Errors: those of CheckOutForValidation and of
 // CopyIncluded; T807.
 func (k *checking) elsewhere(c *app.Call) (at *checking, remove func(), err error) {
 	t, repo := k.t, k.repo
@@ -207,7 +207,7 @@ func (k *checking) elsewhere(c *app.Call) (at *checking, remove func(), err erro
 	}
 	at = &checking{t: t, commands: k.commands, repo: repo, worktree: repo.InPrivate(kept), folder: WorkFolder(c, repo.Top, kept.Dir)}
 	if err = CopyIncluded(c, repo, kept.Dir); err == nil {
-		up := SetUp{C: c, ID: t.ID, Dir: kept.Dir, Folder: at.folder, Slot: t.OwnedCode().Slot}
+		up := SetupRun{C: c, ID: t.ID, Dir: kept.Dir, Folder: at.folder, Slot: t.OwnedCode().Slot}
 		err = up.again()
 	}
 	if err == nil {
@@ -241,9 +241,9 @@ func CheckedSources(s *thread.State, m thread.Merge) (out []thread.Thread) {
 	return out
 }
 
-// CheckOnce returns T114 if what is in a thread's worktree fails one of its checks, and
+// RunChecksNow returns T114 if what is in a thread's worktree fails one of its checks, and
 // records how they ended.
-func CheckOnce(c *app.Call, t thread.Thread) error {
+func RunChecksNow(c *app.Call, t thread.Thread) error {
 	k, err := newChecking(c, t)
 	if err != nil {
 		return err

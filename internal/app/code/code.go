@@ -19,7 +19,7 @@ import (
 
 // OpenRepo finds the project's repository. Errors: T801, T509 for the configuration.
 func OpenRepo(c *app.Call) (*git.Repo, error) {
-	return app.Kept(c, "repository", func() (*git.Repo, error) { return openRepo(c) })
+	return app.Cached(c, "repository", func() (*git.Repo, error) { return openRepo(c) })
 }
 
 func openRepo(c *app.Call) (*git.Repo, error) {
@@ -67,8 +67,8 @@ func RepoOf(c *app.Call, t thread.Thread) (*git.Repo, error) {
 	return repo, nil
 }
 
-// QuietRepo is RepoOf once no git of a killed process changes branches any more.
-func QuietRepo(c *app.Call, t thread.Thread) (*git.Repo, error) {
+// RepoOnceIdle is RepoOf once no git of a killed process changes branches any more.
+func RepoOnceIdle(c *app.Call, t thread.Thread) (*git.Repo, error) {
 	repo, err := RepoOf(c, t)
 	if err == nil {
 		err = repo.AwaitQuiet(c.Context())
@@ -97,9 +97,9 @@ func WorkFolder(c *app.Call, top, worktree string) string {
 // Names is how the configuration names branches and folders of worktrees.
 type Names struct{ Branch, dir string }
 
-// NamesOfCode reads the configuration. A project's own file may choose a folder only
+// NamesNow reads the configuration. A project's own file may choose a folder only
 // beside the repository or in it. Errors: T903, T509.
-func NamesOfCode(c *app.Call, repo *git.Repo) (Names, error) {
+func NamesNow(c *app.Call, repo *git.Repo) (Names, error) {
 	user, project, err := c.Configs()
 	if err != nil {
 		return Names{}, err
@@ -196,9 +196,9 @@ func AwaitHold(c *app.Call, name string, patience time.Duration) (release func()
 // enough for a killed process to be gone, and for what most calls do.
 const codePatience = 2 * time.Second
 
-// HoldCode holds a thread's worktree: see AwaitHold. Errors: T805, T904, those of
+// Hold holds a thread's worktree: see AwaitHold. Errors: T805, T904, those of
 // store.Stage.
-func HoldCode(c *app.Call, id thread.ThreadID) (release func(), err error) {
+func Hold(c *app.Call, id thread.ThreadID) (release func(), err error) {
 	if release, err = AwaitHold(c, "code-"+string(id), codePatience); errors.Is(err, ErrHeld) {
 		return nil, codes.WorktreeBusy.New(fact.Of("what", "Another call of leslie"), fact.Of("path", "the worktree of '"+string(id)+"'"), fact.Of("threadId", id))
 	}

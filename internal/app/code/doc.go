@@ -1,5 +1,6 @@
 // Package code has the use cases of threads that own a branch and a worktree: list, compare,
-// set up, check, remove, restore and find them again.
+// set up, check, remove, restore and find them again, run their checks, and tell threads whose
+// code conflicts. It brings nothing to another branch: packages merging and landing do.
 //
 // # How code is kept
 //
@@ -9,7 +10,7 @@
 //
 // A merge plans code beside artifacts (internal/app/merging/code.go): git merge-tree merges
 // tips without a worktree, and what it cannot merge goes through merge.Make as paths
-// code:PATH. To land it (codeland.go), an operation records which branch is to move where, git
+// code:PATH. To land it (internal/app/merging/codeland.go), an operation records which branch is to move where, git
 // moves it together with the worktree that has it checked out (internal/git/land.go), and the
 // merge's own operation records that. git writes files, then the index, then the branch, so a
 // killed landing is either finished (the index has the commit) or put back: only files that
@@ -19,7 +20,7 @@
 //
 //   - Validation of merged code (internal/app/merging/validate.go,
 //     internal/app/code/validate.go) has a commit of the merged tree checked out in a kept
-//     worktree (internal/git/keep.go): checkout --force --detach, then clean -ffdq, so that
+//     worktree (internal/git/private.go): checkout --force --detach, then clean -ffdq, so that
 //     build caches stay. git has it locked with a reason that names the project; by that
 //     leslie knows its own. One that cannot be brought to the commit is made again. A stage of
 //     the store keeps two validations apart; git inherits a lock, as when it lands, so that
@@ -30,7 +31,7 @@
 //     queued while a landing had read older tips: queueing again counts up, and the operation
 //     that begins or ends the landing compares the count; from the former on the same merge
 //     gets a new place.
-//   - Bases (merging/codebase.go): a recorded base replaces git's merge base only while git
+//   - Bases (internal/app/merging/codebase.go): a recorded base replaces git's merge base only while git
 //     still finds what it found when the base was recorded, and while the branch has the
 //     commits from which the base came; a rebase, a reset or a merge by hand voids it. So a
 //     branch that begins anew takes nothing away from its target. thread.Code.Base is recorded
@@ -42,13 +43,13 @@
 //     that happen to have what it would have written, or a beginning of that, for its own.
 //   - A merge plans uncommitted work as a commit that no branch has (internal/git/take.go);
 //     the source's index, then its branch, get it before anything is recorded
-//     (merging/codetake.go). So a refused merge and a preview commit nothing.
+//     (internal/app/merging/codetake.go). So a refused merge and a preview commit nothing.
 //   - Everything that can be checked is checked before the first operation. If git fails after
 //     it, what git left is taken back (git.Repo.Unmake), then the operation itself
 //     (thread.State.TakeBackCode).
 //   - After a kill the record names branch, folder and commit, so git.Repo.Make finishes: git
 //     locks a worktree as "initializing" until all its files are there. A stage of the store,
-//     held while git works, says whether the maker is alive (code.HoldCode).
+//     held while git works, says whether the maker is alive (code.Hold).
 //   - The answer of a request is that of the last operation. Until then the record has a
 //     digest of the call (thread.Code.Call), by which the same call finds its thread again.
 //   - Checks run between two tries of the rule that completes a thread

@@ -20,7 +20,7 @@ const maxShown = 64 << 20
 // has it, else as the branch has it, or had it when it was removed. A link is what it names.
 // Errors: T203 for no file; T101, T105, T801, T802, T508, T509.
 func FileOf(c *app.Call, id thread.ThreadID, name string) (content []byte, executable bool, err error) {
-	t, err := OwnCode(c, string(id))
+	t, err := Owner(c, string(id))
 	if err == nil {
 		err = t.Unmade()
 	}

@@ -16,23 +16,23 @@ import (
 func TestACallWaitsForAnotherOfTheSameWorktree(t *testing.T) {
 	t.Parallel()
 	b := apptest.New(t)
-	first, err := HoldCode(b.Person(), "part")
+	first, err := Hold(b.Person(), "part")
 	require.NoError(t, err)
 	b.Environment().WithTimeout = func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 		first() // as soon as the second waits
 		return context.WithTimeout(ctx, d)
 	}
-	second, err := HoldCode(b.Person(), "part")
+	second, err := Hold(b.Person(), "part")
 	require.NoError(t, err)
 	b.Environment().WithTimeout = func(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
 		return ended, cancel
 	}
-	_, err = HoldCode(b.Person(), "part")
+	_, err = Hold(b.Person(), "part")
 	assert.True(t, codes.Has(err, codes.WorktreeBusy), "%v", err)
 	second()
-	third, err := HoldCode(b.Person(), "part")
+	third, err := Hold(b.Person(), "part")
 	require.NoError(t, err)
 	third()
 }

@@ -100,7 +100,7 @@ func landingGone(ctx context.Context, repo *git.Repo, t thread.Thread, l thread.
 	if empty, err := repo.SameTree(ctx, l.Commit, l.From); err != nil || empty {
 		return "", err
 	}
-	reverted, err := repo.TakenBack(ctx, git.Landing{Old: git.Commit(l.From), New: git.Commit(l.Commit)}, tip)
+	reverted, err := repo.IsReverted(ctx, git.Landing{Old: git.Commit(l.From), New: git.Commit(l.Commit)}, tip)
 	if err == nil && reverted {
 		return RevertedThere, nil
 	}
@@ -142,7 +142,7 @@ func CheckLanded(c *app.Call, t thread.Thread, branch string) error {
 // WarnOfSubmodules warns of the commits of submodules with which a thread landed and that its worktree alone
 // has (W813).
 func WarnOfSubmodules(c *app.Call, id thread.ThreadID) {
-	t, err := OwnCode(c, string(id))
+	t, err := Owner(c, string(id))
 	if err != nil {
 		return
 	}

@@ -252,7 +252,7 @@ func unlessLate(c *app.Call, err error) error {
 func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips map[string]git.Commit, upstreams git.Upstreams) error {
 	code := item.owner.OwnedCode()
 	if code.Repo != repo.Admin || Missing(item.Worktree) {
-		item.Moved = MovedCode(c, repo, item.owner)
+		item.Moved = Moved(c, repo, item.owner)
 	}
 	if code.Repo != repo.Admin {
 		if item.Moved != "" && code.State == thread.CodeReady {
@@ -406,7 +406,7 @@ func (item *Item) own(ctx context.Context, repo *git.Repo, head git.Commit, tips
 	for _, l := range item.origin.TakenOver {
 		without = append(without, git.Commit(l.Tip))
 	}
-	own, err := repo.Only(ctx, of, slices.Concat(without, item.others(tips)))
+	own, err := repo.CommitsNotIn(ctx, of, slices.Concat(without, item.others(tips)))
 	if err == nil && len(own) < item.beyond {
 		err = item.addMade(ctx, repo, of, without, tips, own)
 	}
@@ -436,7 +436,7 @@ func (item *Item) others(tips map[string]git.Commit) (commits []git.Commit) {
 func (item *Item) addMade(ctx context.Context, repo *git.Repo, of, without []git.Commit, tips map[string]git.Commit,
 	own map[git.Commit]bool,
 ) error {
-	all, err := repo.Only(ctx, of, without)
+	all, err := repo.CommitsNotIn(ctx, of, without)
 	if err != nil {
 		return err
 	}
@@ -452,7 +452,7 @@ func (item *Item) addMade(ctx context.Context, repo *git.Repo, of, without []git
 			of = append(of, git.Commit(l.Tip))
 		}
 	}
-	made, err := repo.OnlyMade(ctx, of, slices.AppendSeq(without, maps.Keys(moved)))
+	made, err := repo.OwnCommitsNotIn(ctx, of, slices.AppendSeq(without, maps.Keys(moved)))
 	for commit := range made {
 		if all[commit] {
 			own[commit] = true

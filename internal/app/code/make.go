@@ -6,11 +6,11 @@ import (
 	"leslie/thread"
 )
 
-// MakeCode makes the worktree of a thread, and the ref that keeps what its branch begins
+// Make makes the worktree of a thread, and the ref that keeps what its branch begins
 // with. Errors: those of git.Repo.Make.
-func MakeCode(c *app.Call, repo *git.Repo, id thread.ThreadID, code thread.Code, making git.Making) (git.Worktree, error) {
+func Make(c *app.Call, repo *git.Repo, id thread.ThreadID, code thread.Code, making git.WorktreeSpec) (git.Worktree, error) {
 	if base := code.Base; base != nil {
-		if err := repo.UpdateRef(c.Context(), thread.BaseRef(id, 0), git.Commit(base.Commit), git.Any, "leslie: spawn"); err != nil {
+		if err := repo.UpdateRef(c.Context(), thread.BaseRef(id, 0), git.Commit(base.Commit), git.AnyOldValue, "leslie: spawn"); err != nil {
 			return git.Worktree{}, err
 		}
 	}
@@ -18,7 +18,7 @@ func MakeCode(c *app.Call, repo *git.Repo, id thread.ThreadID, code thread.Code,
 }
 
 // MakingOf is what git makes for a thread.
-func MakingOf(c *app.Call, t thread.Thread) git.Making {
+func MakingOf(c *app.Call, t thread.Thread) git.WorktreeSpec {
 	owned := t.OwnedCode()
-	return git.Making{Dir: WorktreeDir(c, t), Branch: t.Branch, Start: git.Commit(owned.Start), Existing: !owned.Made.Branch}
+	return git.WorktreeSpec{Dir: WorktreeDir(c, t), Branch: t.Branch, Start: git.Commit(owned.Start), Existing: !owned.Made.Branch}
 }

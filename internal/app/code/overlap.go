@@ -24,9 +24,9 @@ const OverlapTime = 2 * time.Second
 // OverlapCommand is the operation by which threads are told of conflicts.
 const OverlapCommand = "overlap"
 
-// WithCode returns a thread that owns code and the others whose code is still to be
+// OwnerAndOthers returns a thread that owns code and the others whose code is still to be
 // merged, the thread first; nil if it owns none, or in a line of a batch.
-func WithCode(c *app.Call, s *thread.State, own thread.Thread) []Item {
+func OwnerAndOthers(c *app.Call, s *thread.State, own thread.Thread) []Item {
 	if own.OwnedCode() == nil || c.InBatch() {
 		return nil
 	}
@@ -82,7 +82,7 @@ func TellBoth(
 				Content: message(own, o.With, o.Paths),
 			}, stamp)
 			if there, _ := tell.Store().HasThread(o.With); err == nil && there { // it has not ended
-				app.Note(s, t.ID, i.Line())
+				app.PlanInjectionLine(s, t.ID, i.Line())
 			}
 			found.Add(warning.NewOfPaths(o.Paths, nil, fact.Of("with", o.With)))
 		}

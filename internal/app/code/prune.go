@@ -132,7 +132,7 @@ func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo, all bool) error {
 	var forgotten []thread.ThreadID
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
 		at := refs[ref]
-		t, err := OwnCode(c, git.RescueOf(ref))
+		t, err := Owner(c, git.RescueOf(ref))
 		switch {
 		case codes.Has(err, codes.ThreadNotFound) || codes.Has(err, codes.AmbiguousID) || codes.Has(err, codes.NoCode):
 			continue
@@ -178,7 +178,7 @@ func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo, all bool) error {
 	if len(forgotten) == 0 {
 		return nil
 	}
-	call := c.Beside("code prune")
+	call := c.ForCommand("code prune")
 	_, err = app.Write(call, func(s *thread.State, _ thread.Stamp) (*PruneResult, thread.ThreadID, error) {
 		for _, id := range forgotten {
 			s.KeepRemoved(id, "")
@@ -192,7 +192,7 @@ func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo, all bool) error {
 // prune removes one worktree. What refuses that is the reason why it stays; the end of
 // the call is an error.
 func prune(c *app.Call, t thread.Thread) (reason string, err error) {
-	remove := c.Beside("code remove")
+	remove := c.ForCommand("code remove")
 	_, err = Remove(remove, RemoveRequest{Thread: string(t.ID), checked: true, DropBranch: Missing(WorktreeDir(c, t))})
 	c.Warn(remove.Warnings()...)
 	if e := codes.Of(err); e != nil && e.Code() != codes.Interrupted {
@@ -204,7 +204,7 @@ func prune(c *app.Call, t thread.Thread) (reason string, err error) {
 // RemoveLanded removes the worktree of a thread, and the branch that leslie made, as Prune
 // does; nil if it is removed already. Where it stays, why says the reason and nothing is changed. Errors: T801, T904, those of reading.
 func RemoveLanded(c *app.Call, id thread.ThreadID) (removed *RemoveResult, why string, err error) {
-	t, err := OwnCode(c, string(id))
+	t, err := Owner(c, string(id))
 	if err != nil {
 		return nil, "", err
 	}
@@ -273,7 +273,7 @@ func whyLeft(c *app.Call, repo *git.Repo, t thread.Thread) (string, error) {
 		return "it is in the repository " + code.Repo, nil
 	}
 	gone := Missing(WorktreeDir(c, t)) || Missing(code.Admin)
-	if moved := MovedCode(c, repo, t); gone && moved != "" {
+	if moved := Moved(c, repo, t); gone && moved != "" {
 		return moved, nil
 	}
 	tip, err := repo.Branch(c.Context(), t.Branch)

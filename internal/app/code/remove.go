@@ -88,22 +88,22 @@ func Remove(c *app.Call, in RemoveRequest) (*RemoveResult, error) {
 		return first, err
 	}
 	m := &codeRemoval{c: c, drops: in.DropBranch, checked: in.checked}
-	t, err := OwnCode(c, c.ThreadOr(in.Thread), thread.CodeReady, thread.CodeRemoving, thread.CodeLost)
+	t, err := Owner(c, c.ThreadOr(in.Thread), thread.CodeReady, thread.CodeRemoving, thread.CodeLost)
 	if err != nil {
 		return nil, err
 	}
-	release, err := HoldCode(c, t.ID)
+	release, err := Hold(c, t.ID)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if m.t, err = OwnCode(c, string(t.ID), thread.CodeReady, thread.CodeRemoving, thread.CodeLost); err != nil {
+	if m.t, err = Owner(c, string(t.ID), thread.CodeReady, thread.CodeRemoving, thread.CodeLost); err != nil {
 		return nil, err // somebody else has removed it meanwhile
 	}
 	if !m.t.OwnedCode().Made.Worktree {
 		return m.end(func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) { return s.ForgetCode(m.t.ID, stamp) }, git.Rescued{}, true)
 	}
-	if m.repo, err = QuietRepo(c, m.t); err != nil {
+	if m.repo, err = RepoOnceIdle(c, m.t); err != nil {
 		return nil, err
 	}
 	m.removal = git.Removal{Worktree: m.repo.Worktree(WorktreeDir(c, m.t), m.t.OwnedCode().Admin), Own: m.t.Branch}
@@ -117,7 +117,7 @@ func CheckRemovable(c *app.Call, t thread.Thread) (git.Rescued, error) {
 	if owned == nil || owned.State != thread.CodeReady || !owned.Made.Worktree || Missing(WorktreeDir(c, t)) || Missing(owned.Admin) {
 		return git.Rescued{}, nil
 	}
-	repo, err := QuietRepo(c, t)
+	repo, err := RepoOnceIdle(c, t)
 	if err != nil {
 		return git.Rescued{}, err
 	}
@@ -144,15 +144,15 @@ func CheckBranch(ctx context.Context, repo *git.Repo, t thread.Thread) error {
 
 // branchThere is CheckBranch for a worktree that has the branch checked out: then it has no commit.
 func branchThere(ctx context.Context, repo *git.Repo, t thread.Thread) error {
-	if !repo.Worktree("", t.OwnedCode().Admin).On(t.Branch) {
+	if !repo.Worktree("", t.OwnedCode().Admin).HasCheckedOut(t.Branch) {
 		return nil
 	}
 	return CheckBranch(ctx, repo, t)
 }
 
-// OwnCode returns a thread that owns code in one of some states. Errors: T101, T105, T802,
+// Owner returns a thread that owns code in one of some states. Errors: T101, T105, T802,
 // those of reading.
-func OwnCode(c *app.Call, id string, in ...thread.CodeState) (t thread.Thread, err error) {
+func Owner(c *app.Call, id string, in ...thread.CodeState) (t thread.Thread, err error) {
 	_, err = c.View(func(s *thread.State) (err error) {
 		t, err = s.OwnCode(id, in...)
 		return err
@@ -219,7 +219,7 @@ func (m *codeRemoval) dropLost(tip git.Commit) (*RemoveResult, error) {
 		return nil, err
 	}
 	if m.t.OwnedCode().Made.Branch {
-		gone, err := m.repo.Drop(ctx, m.t.Branch, tip)
+		gone, err := m.repo.DeleteBranch(ctx, m.t.Branch, tip)
 		if err != nil {
 			return nil, err
 		}
@@ -331,7 +331,7 @@ func (m *codeRemoval) finish(kept git.Rescued) (*RemoveResult, error) {
 	} else if how.Landed = how.Landed && tip == kept.Head; how.Landed || m.drops && tip == kept.Head {
 		gone := false
 		if m.t.OwnedCode().Made.Branch {
-			gone, err = m.repo.Drop(ctx, m.t.Branch, tip)
+			gone, err = m.repo.DeleteBranch(ctx, m.t.Branch, tip)
 			if err != nil {
 				return nil, err
 			}
@@ -417,11 +417,11 @@ func rescuedWords(kept git.Rescued, begun bool) string {
 // branch. Repeated, it finishes what a killed call has begun. Errors: T101, T105, T801, T802, those
 // of a write.
 func DropBranch(c *app.Call, id thread.ThreadID) (ref string, err error) {
-	t, err := OwnCode(c, string(id), thread.CodeRemoved)
+	t, err := Owner(c, string(id), thread.CodeRemoved)
 	if err != nil || !t.OwnedCode().Made.Branch {
 		return "", err
 	}
-	repo, err := QuietRepo(c, t)
+	repo, err := RepoOnceIdle(c, t)
 	if err != nil {
 		return "", err
 	}
@@ -454,7 +454,7 @@ func DropBranch(c *app.Call, id thread.ThreadID) (ref string, err error) {
 		err = repo.UpdateRef(c.Context(), ref, tip, "", "leslie: dropped")
 	}
 	if err == nil {
-		_, err = repo.Drop(c.Context(), t.Branch, tip)
+		_, err = repo.DeleteBranch(c.Context(), t.Branch, tip)
 	}
 	return ref, err
 }

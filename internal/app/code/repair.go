@@ -54,7 +54,7 @@ func Repair(c *app.Call, in RepairRequest) (*RepairResult, error) {
 	}
 	found, left, used := map[thread.ThreadID]codePlace{}, []LeftCode{}, map[string]bool{}
 	for _, t := range owners {
-		place, problem := PlaceOfCode(c, repo, t, in.Folders)
+		place, problem := PlaceOf(c, repo, t, in.Folders)
 		used[place.Dir] = true
 		switch {
 		case problem != "":
@@ -65,13 +65,13 @@ func Repair(c *app.Call, in RepairRequest) (*RepairResult, error) {
 	}
 	for _, dir := range in.Folders {
 		if !used[dir] {
-			return nil, app.Refused([]app.Fault{{Field: "DIR", Value: dir, Problem: app.Quoted(dir) + " is the worktree of no thread of this project"}})
+			return nil, app.FaultsError([]app.Fault{{Field: "DIR", Value: dir, Problem: app.Quoted(dir) + " is the worktree of no thread of this project"}})
 		}
 	}
 	rejoined := false
 	for _, t := range owners {
 		if place, ok := found[t.ID]; ok && place.Dir != "" {
-			release, err := HoldCode(c, t.ID)
+			release, err := Hold(c, t.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -115,9 +115,9 @@ type codePlace struct {
 	Moved bool // it is not where it was, or its repository is not
 }
 
-// PlaceOfCode finds where a thread's code is, among folders too; problem says why it was
+// PlaceOf finds where a thread's code is, among folders too; problem says why it was
 // not found, "" if it was, or is where it was, or has none.
-func PlaceOfCode(c *app.Call, repo *git.Repo, t thread.Thread, folders []string) (place codePlace, problem string) {
+func PlaceOf(c *app.Call, repo *git.Repo, t thread.Thread, folders []string) (place codePlace, problem string) {
 	code, dir := t.OwnedCode(), WorktreeDir(c, t)
 	place = codePlace{Worktree: repo.Worktree("", code.Admin), Moved: code.Repo != repo.Admin}
 	if place.Moved && code.Admin != "" {
@@ -174,7 +174,7 @@ func likelyPlaces(c *app.Call, repo *git.Repo, t thread.Thread) (places []string
 	if below, err := filepath.Rel(filepath.Dir(t.OwnedCode().Repo), dir); err == nil {
 		places = append(places, filepath.Join(repo.Top, below))
 	}
-	if names, err := NamesOfCode(c, repo); err == nil {
+	if names, err := NamesNow(c, repo); err == nil {
 		places = append(places, filepath.Join(names.dir, filepath.Base(dir)))
 	}
 	for _, one := range slices.Clone(places) {
@@ -188,10 +188,10 @@ func likelyPlaces(c *app.Call, repo *git.Repo, t thread.Thread) (places []string
 	return places
 }
 
-// MovedCode says of a thread's code that it was moved, and which line records that; "" if
+// Moved says of a thread's code that it was moved, and which line records that; "" if
 // it is where it was.
-func MovedCode(c *app.Call, repo *git.Repo, t thread.Thread) string {
-	place, problem := PlaceOfCode(c, repo, t, nil)
+func Moved(c *app.Call, repo *git.Repo, t thread.Thread) string {
+	place, problem := PlaceOf(c, repo, t, nil)
 	switch {
 	case place.Moved && problem != "":
 		return problem

@@ -55,11 +55,11 @@ func Restore(c *app.Call, in RestoreRequest) (*RestoreResult, error) {
 		return first, err
 	}
 	states := []thread.CodeState{thread.CodeReady, thread.CodeRemoved, thread.CodeLost}
-	t, err := OwnCode(c, c.ThreadOr(in.Thread), append(states, thread.CodeRemoving)...)
+	t, err := Owner(c, c.ThreadOr(in.Thread), append(states, thread.CodeRemoving)...)
 	if err != nil {
 		return nil, err
 	}
-	release, err := HoldCode(c, t.ID)
+	release, err := Hold(c, t.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -73,14 +73,14 @@ func Restore(c *app.Call, in RestoreRequest) (*RestoreResult, error) {
 	}
 	_, err = c.View(func(s *thread.State) (err error) {
 		if m.t, err = s.OwnCode(string(t.ID), states...); err == nil {
-			if err = c.RespectClaim(s, string(t.ID), c.Operation()); err == nil {
-				_, err = s.RestoreCode(t.ID, m.t.OwnedCode().Admin, c.Operation()) // what it refuses is refused before git is asked
+			if err = c.RespectClaim(s, string(t.ID), c.Stamp()); err == nil {
+				_, err = s.RestoreCode(t.ID, m.t.OwnedCode().Admin, c.Stamp()) // what it refuses is refused before git is asked
 			}
 		}
 		return err
 	})
 	if err == nil {
-		m.repo, err = QuietRepo(c, m.t)
+		m.repo, err = RepoOnceIdle(c, m.t)
 	}
 	if err == nil {
 		err = m.bring()
@@ -96,7 +96,7 @@ func (m *codeRestore) allowed() error {
 	if m.undoes == nil {
 		return nil
 	}
-	_, err := m.c.View(func(s *thread.State) error { return s.MayUndo(*m.undoes, m.c.Operation()) })
+	_, err := m.c.View(func(s *thread.State) error { return s.MayUndo(*m.undoes, m.c.Stamp()) })
 	return err
 }
 
@@ -123,8 +123,8 @@ func (m *codeRestore) bring() (err error) {
 	case known == nil && m.worktree.Elsewhere() != "":
 		return thread.FolderTaken(dir, "git has this worktree in "+m.worktree.Elsewhere()).
 			WithHint("Record where it is with leslie code repair, or leslie update " + string(m.t.ID) + " --worktree " + m.worktree.Elsewhere()).WithNext("leslie code " + string(m.t.ID))
-	case known == nil && here != nil && MovedCode(m.c, m.repo, m.t) != "":
-		return thread.FolderTaken(dir, MovedCode(m.c, m.repo, m.t)).WithHint("leslie code repair records where it is").WithNext("leslie code " + string(m.t.ID))
+	case known == nil && here != nil && Moved(m.c, m.repo, m.t) != "":
+		return thread.FolderTaken(dir, Moved(m.c, m.repo, m.t)).WithHint("leslie code repair records where it is").WithNext("leslie code " + string(m.t.ID))
 	case known == nil && (here != nil || m.worktree.Remaking()):
 		m.made = true
 		return m.worktree.Remake(ctx)
@@ -186,7 +186,7 @@ func kept(ctx context.Context, repo *git.Repo, t thread.Thread) error {
 // CheckKept returns why the removed worktree of a thread cannot be brought back: T802 if git no longer has what it had, T803 if
 // its folder or its branch is taken. Errors: T101, T105, T801, too.
 func CheckKept(c *app.Call, id thread.ThreadID) error {
-	t, err := OwnCode(c, string(id))
+	t, err := Owner(c, string(id))
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (m *codeRestore) record() (*RestoreResult, error) {
 		if removed.Rescue != "" { // what was not committed is in the worktree again
 			_ = m.repo.DropRef(c.Context(), removed.Ref)
 		} else {
-			_, _ = m.repo.DropNeedless(c.Context(), removed.Ref)
+			_, _ = m.repo.DeleteIfReachable(c.Context(), removed.Ref)
 		}
 	}
 	return d, nil
@@ -252,14 +252,14 @@ func endRemoval(c *app.Call, id thread.ThreadID) (ended bool, err error) {
 	m := &codeRemoval{c: c}
 	_, err = c.View(func(s *thread.State) (err error) {
 		if m.t, err = s.OwnCode(string(id)); err == nil {
-			err = c.RespectClaim(s, string(id), c.Operation())
+			err = c.RespectClaim(s, string(id), c.Stamp())
 		}
 		return err
 	})
 	if err != nil || m.t.OwnedCode().State != thread.CodeRemoving {
 		return false, err
 	}
-	if m.repo, err = QuietRepo(c, m.t); err != nil {
+	if m.repo, err = RepoOnceIdle(c, m.t); err != nil {
 		return false, err
 	}
 	code := m.t.OwnedCode()

@@ -59,7 +59,7 @@ func Setup(c *app.Call, in SetupRequest) (*SetupResult, error) {
 	if err := look(); err != nil {
 		return nil, err
 	}
-	release, err := HoldCode(c, t.ID)
+	release, err := Hold(c, t.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func Setup(c *app.Call, in SetupRequest) (*SetupResult, error) {
 	}
 	dir, admin := WorktreeDir(c, t), t.OwnedCode().Admin
 	if t.OwnedCode().State == thread.CodeMaking {
-		w, err := MakeCode(c, repo, t.ID, *t.OwnedCode(), MakingOf(c, t))
+		w, err := Make(c, repo, t.ID, *t.OwnedCode(), MakingOf(c, t))
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func Setup(c *app.Call, in SetupRequest) (*SetupResult, error) {
 	if err != nil || c.Replayed() {
 		return d, err
 	}
-	up := SetUp{C: c, ID: t.ID, Dir: dir, Folder: WorkFolder(c, repo.Top, dir), Slot: t.OwnedCode().Slot}
+	up := SetupRun{C: c, ID: t.ID, Dir: dir, Folder: WorkFolder(c, repo.Top, dir), Slot: t.OwnedCode().Slot}
 	outcome, at, err := up.Run()
 	if err != nil {
 		return nil, err
@@ -112,8 +112,8 @@ func Setup(c *app.Call, in SetupRequest) (*SetupResult, error) {
 	return d, nil
 }
 
-// SetUp is one run of the configured setup in a thread's worktree.
-type SetUp struct {
+// SetupRun is one run of the configured setup in a thread's worktree.
+type SetupRun struct {
 	C           *app.Call
 	ID          thread.ThreadID
 	Dir, Folder string // the worktree, and the project's folder in it
@@ -125,7 +125,7 @@ const setupTime = 10 * time.Minute
 
 // Run runs the command, if there is one, and records how it ended, at the revision that
 // it returns. Errors: T807, T903 and T509 for the configuration, T904, those of a write.
-func (u SetUp) Run() (*SetupOutcome, thread.Revision, error) {
+func (u SetupRun) Run() (*SetupOutcome, thread.Revision, error) {
 	command, err := u.command()
 	if err != nil || command == "" {
 		return nil, 0, err
@@ -151,7 +151,7 @@ func (u SetUp) Run() (*SetupOutcome, thread.Revision, error) {
 }
 
 // command is the configured one, "" for none. Errors: T903, T509.
-func (u SetUp) command() (string, error) {
+func (u SetupRun) command() (string, error) {
 	user, project, err := u.C.Configs()
 	if err != nil {
 		return "", err
@@ -159,13 +159,13 @@ func (u SetUp) command() (string, error) {
 	return u.C.Chooser(user, project)("code.setup", user.Code.Setup, project.Code.Setup), nil
 }
 
-func (u SetUp) execute(command string) (external.Result, error) {
+func (u SetupRun) execute(command string) (external.Result, error) {
 	return external.Run(u.C.Context(), external.Job{Command: command, Dir: u.Folder, Env: slotEnviron(u.C, u.ID, u.Slot), Timeout: setupTime})
 }
 
 // again runs the command, if there is one, for a worktree that is not the thread's own, and
 // records nothing. Errors: T807, T903 and T509 for the configuration, T904.
-func (u SetUp) again() error {
+func (u SetupRun) again() error {
 	command, err := u.command()
 	if err != nil || command == "" {
 		return err
@@ -178,7 +178,7 @@ func (u SetUp) again() error {
 }
 
 // record records how the command ended, as an operation without an answer of its own.
-func (u SetUp) record(outcome *SetupOutcome) (thread.Revision, error) {
+func (u SetupRun) record(outcome *SetupOutcome) (thread.Revision, error) {
 	c := u.C
 	c.GoOn()
 	c.Request().Expect = nil

@@ -17,8 +17,8 @@ import (
 // This file keeps a worktree for each thread into which code is merged, in which merged code
 // is validated before it lands.
 
-// CodeValidateTime is how long a validator of code may take.
-const CodeValidateTime = 30 * time.Minute
+// ValidateTime is how long a validator of code may take.
+const ValidateTime = 30 * time.Minute
 
 // validatePrefix begins the folder's name: no thread's id begins with a dot.
 const validatePrefix = ".validate-"
@@ -28,10 +28,10 @@ func validatesFor(c *app.Call) string {
 	return "leslie validates merges in it, for " + strings.Join(strings.Fields(c.Project().Root()), " ")
 }
 
-// CheckOut checks merged code out in the private worktree of the target; nobody else may until
+// CheckOutForValidation checks merged code out in the private worktree of the target; nobody else may until
 // release is called. Errors: T505; T803 if the folder is somebody else's; T805 while another
 // call validates there; T808; T509 and T903 for the configuration.
-func CheckOut(c *app.Call, target thread.Thread, repo *git.Repo, commit git.Commit) (place *merging.Place, release func(), err error) {
+func CheckOutForValidation(c *app.Call, target thread.Thread, repo *git.Repo, commit git.Commit) (place *merging.Place, release func(), err error) {
 	kept, release, err := checkOutPrivate(c, target.ID, repo, commit)
 	if err != nil {
 		return nil, nil, err
@@ -40,7 +40,7 @@ func CheckOut(c *app.Call, target thread.Thread, repo *git.Repo, commit git.Comm
 }
 
 func checkOutPrivate(c *app.Call, id thread.ThreadID, repo *git.Repo, commit git.Commit) (kept git.PrivateWorktree, release func(), err error) {
-	names, err := NamesOfCode(c, repo)
+	names, err := NamesNow(c, repo)
 	if err != nil {
 		return kept, nil, err
 	}

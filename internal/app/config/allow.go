@@ -59,7 +59,7 @@ func Allow(ctx context.Context, env app.Environment, caller app.Caller, r app.Re
 	}
 	d := &AllowResult{Path: env.Config}
 	note := func(before app.Config) (added []permit.Rule) {
-		d.Before, d.Added = app.Texts(before.Run.Always), []string{}
+		d.Before, d.Added = app.RuleTexts(before.Run.Always), []string{}
 		for _, rule := range rules {
 			if !slices.Contains(d.Before, rule.String()) && !slices.Contains(d.Added, rule.String()) {
 				added, d.Added = append(added, rule), append(d.Added, rule.String())
@@ -89,5 +89,5 @@ func Allow(ctx context.Context, env app.Environment, caller app.Caller, r app.Re
 		return WithRules(d.Path, slices.Clone(old), added)
 	})
 	d.SetChanged(changed)
-	return d, app.OwnUndurable(d.Path, undurable), err
+	return d, app.ConfigNotDurable(d.Path, undurable), err
 }

@@ -86,7 +86,7 @@ func Init(ctx context.Context, env app.Environment, r app.Request, in InitReques
 		return newUserConfig(agents)
 	})
 	d.SetChanged(changed)
-	return d, app.OwnUndurable(path, undurable), err
+	return d, app.ConfigNotDurable(path, undurable), err
 }
 
 // loginsIn returns the variables of the environment with which agents log in that leslie

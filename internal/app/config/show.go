@@ -80,7 +80,7 @@ func projectOf(env app.Environment, dir string) (string, error) {
 
 // The values of ConfigItem.Ignored.
 const (
-	ConfigUntrusted  = "untrusted"  // the user does not trust the project
+	Untrusted        = "untrusted"  // the user does not trust the project
 	ConfigOverridden = "overridden" // the other file's value counts
 )
 
@@ -144,7 +144,7 @@ func Show(ctx context.Context, env app.Environment, dir string) (*ShowResult, wa
 	told := map[string]bool{}
 	for _, item := range l.items {
 		key := untrustedKey(item.Key)
-		if item.Ignored == ConfigUntrusted && item.Source != configRepository && !told[key] {
+		if item.Ignored == Untrusted && item.Source != configRepository && !told[key] {
 			told[key] = true
 			notes.Add(warnings.UntrustedCommand.New(fact.Of("path", store.Dir+"/"+store.ConfigFile), fact.Of("key", key)))
 		}
@@ -229,7 +229,7 @@ func (l *configList) choose(key string, mine, theirs, builtIn any) {
 	case theirs != nil && mine != nil:
 		l.add(key, theirs, app.AgentProject, ConfigOverridden)
 	case theirs != nil && !trusted:
-		l.add(key, theirs, app.AgentProject, ConfigUntrusted)
+		l.add(key, theirs, app.AgentProject, Untrusted)
 	}
 }
 
@@ -240,7 +240,7 @@ func (l *configList) further(key string, counts bool) {
 	case counts:
 		l.add(key, theirs, app.AgentProject, "")
 	default:
-		l.add(key, theirs, app.AgentProject, ConfigUntrusted)
+		l.add(key, theirs, app.AgentProject, Untrusted)
 	}
 }
 
@@ -318,7 +318,7 @@ func profileValue(p permit.Profile) ProfileRules {
 func (l *configList) ofGit(ctx context.Context, env app.Environment, root string) error {
 	all, err := gitPrograms(ctx, app.NewProject(env, root))
 	trusted, seen := l.user.TrustsGit(root)
-	ignored := ConfigUntrusted
+	ignored := Untrusted
 	if trusted || seen == git.Fingerprint(all) {
 		ignored = ""
 	}
@@ -362,7 +362,7 @@ func (l *configList) agents() {
 	if !l.trusted {
 		theirs = nil
 	}
-	for _, p := range agents.CombineAgents(l.user.Run.Agents, theirs) {
+	for _, p := range agents.Combine(l.user.Run.Agents, theirs) {
 		l.add("run.agents."+p.Name, Agent{Command: p.Command, Mode: app.OrNull(p.Mode), Env: append([]string{}, app.SortedKeys(p.Env)...)}, p.Source, "")
 	}
 	if l.trusted {
@@ -370,6 +370,6 @@ func (l *configList) agents() {
 	}
 	for _, name := range app.SortedKeys(l.project.Run.Agents) {
 		a := l.project.Run.Agents[name]
-		l.add("run.agents."+name, Agent{Command: a.Command, Mode: a.Mode, Env: append([]string{}, app.SortedKeys(a.Env)...)}, app.AgentProject, ConfigUntrusted)
+		l.add("run.agents."+name, Agent{Command: a.Command, Mode: a.Mode, Env: append([]string{}, app.SortedKeys(a.Env)...)}, app.AgentProject, Untrusted)
 	}
 }

@@ -82,7 +82,7 @@ func Trust(ctx context.Context, env app.Environment, caller app.Caller, r app.Re
 	}
 	d.Trusted, d.Stale = in.Yes, false
 	d.SetChanged(changed)
-	return d, app.OwnUndurable(d.Path, undurable), nil
+	return d, app.ConfigNotDurable(d.Path, undurable), nil
 }
 
 // mayTrust refuses an agent: a person decides what may run. Errors: T402, T903.

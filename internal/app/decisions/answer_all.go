@@ -48,7 +48,7 @@ type AnswerAllResult struct {
 // Answer, T101 and T105 for the thread; answers given before stay recorded.
 func AnswerAll(c *app.Call, in AnswerAllRequest) (*AnswerAllResult, error) {
 	if in.Answerer == nil {
-		return nil, app.Refused([]app.Fault{{Field: "Answerer", Problem: "Answerer is missing"}})
+		return nil, app.FaultsError([]app.Fault{{Field: "Answerer", Problem: "Answerer is missing"}})
 	}
 	d := &AnswerAllResult{Answered: []QuestionRecord{}}
 	left, err := forOpen(c, in.Thread, (*thread.State).OpenQuestions, func(q thread.Question, n, of int) (quit bool, err error) {

@@ -51,7 +51,7 @@ type ApproveAlwaysResult struct {
 // what is no call of a tool, a call that no rule can allow, and a configuration that
 // cannot be used; T501, T505, T509 of the file.
 func ApproveAlways(c *app.Call, in ApproveAlwaysRequest) (*ApproveAlwaysResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	g, err := decidable(c, in.Approval, thread.Approve)
@@ -84,7 +84,7 @@ func ApproveAlways(c *app.Call, in ApproveAlwaysRequest) (*ApproveAlwaysResult, 
 				return nil, err
 			}
 		}
-		added := slices.DeleteFunc(slices.Clone(rules), func(r permit.Rule) bool { return slices.Contains(app.Texts(before.Run.Always), r.String()) })
+		added := slices.DeleteFunc(slices.Clone(rules), func(r permit.Rule) bool { return slices.Contains(app.RuleTexts(before.Run.Always), r.String()) })
 		data := old
 		if len(added) > 0 {
 			if data, err = config.WithRules(path, slices.Clone(old), added); err != nil {
@@ -96,10 +96,10 @@ func ApproveAlways(c *app.Call, in ApproveAlwaysRequest) (*ApproveAlwaysResult, 
 			return nil, err
 		}
 		d.DecideResult = *decided
-		d.Always.Before, d.Always.After = app.Texts(before.Run.Always), app.Texts(slices.Concat(before.Run.Always, added))
+		d.Always.Before, d.Always.After = app.RuleTexts(before.Run.Always), app.RuleTexts(slices.Concat(before.Run.Always, added))
 		return data, nil
 	})
-	c.Warn(app.OwnUndurable(path, undurable)...)
+	c.Warn(app.ConfigNotDurable(path, undurable)...)
 	if err != nil {
 		if d.ApprovalID != "" {
 			err = codes.Of(err).WithHint("The call is approved, and no rule was written: correct the cause and repeat it")
@@ -121,7 +121,7 @@ func rulesFor(c *app.Call, g thread.Approval) ([]permit.Rule, error) {
 	}); err != nil {
 		return nil, err
 	}
-	rules, _, err := runs.RunRules(c, t, runs.RunRequest{})
+	rules, _, err := runs.Rules(c, t, runs.Request{})
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func rulesFor(c *app.Call, g thread.Approval) ([]permit.Rule, error) {
 	for _, r := range exact {
 		with := rules
 		with.Allow = slices.Concat(rules.Allow, slices.DeleteFunc(slices.Clone(exact), func(o permit.Rule) bool { return o.String() == r.String() }))
-		if with.Decide(call).Verdict != permit.Allow && !slices.Contains(app.Texts(added), r.String()) {
+		if with.Decide(call).Verdict != permit.Allow && !slices.Contains(app.RuleTexts(added), r.String()) {
 			added = append(added, r)
 		}
 	}

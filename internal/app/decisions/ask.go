@@ -113,7 +113,7 @@ type QuestionResult struct {
 // a write; of a wait: T401, T904. A wait also ends when messages wait for the thread whose
 // agent the caller is (Messages). The question stays open however the wait ends.
 func Ask(c *app.Call, in AskRequest) (*QuestionResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	id := c.ThreadOr(in.Thread)
@@ -131,7 +131,7 @@ func Ask(c *app.Call, in AskRequest) (*QuestionResult, error) {
 			return nil, "", err
 		}
 		if told != nil {
-			app.Note(s, q.To, told.Line())
+			app.PlanInjectionLine(s, q.To, told.Line())
 		}
 		return &QuestionResult{QuestionRecord: QuestionOf(q)}, q.ThreadID, nil
 	})
@@ -249,7 +249,7 @@ func (in AnswerRequest) Faults(name app.Names) []app.Fault {
 // T903 (also for what is no choice where choices were offered), T405, T105, T406, T402 for anyone but a
 // person if a person was asked, T107 if the thread is archived, those of a write.
 func Answer(c *app.Call, in AnswerRequest) (*QuestionResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	return giveAnswer(c, in)
@@ -268,7 +268,7 @@ func giveAnswer(c *app.Call, in AnswerRequest) (*QuestionResult, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		app.Note(s, q.ThreadID, told.Line())
+		app.PlanInjectionLine(s, q.ThreadID, told.Line())
 		d := &QuestionResult{QuestionRecord: QuestionOf(q)}
 		d.Ended = endedOf(s, q)
 		return d, q.ThreadID, nil

@@ -43,7 +43,7 @@ type DecideResult struct {
 // terminated, T509 if the subject of the request cannot be read, those of Confirm and
 // those of a write.
 func Decide(c *app.Call, in DecideRequest) (*DecideResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	if first, ok, err := app.Answered[DecideResult](c); ok || err != nil {
@@ -86,7 +86,7 @@ func decidable(c *app.Call, arg string, d thread.GrantDecision) (g thread.Approv
 		if g, err = s.Approval(arg); err != nil {
 			return err
 		}
-		_, _, err = s.DecideGrant(arg, d, "", c.Speaking(s, c.Operation()))
+		_, _, err = s.DecideGrant(arg, d, "", c.Speaking(s, c.Stamp()))
 		return err
 	})
 	return g, err
@@ -111,7 +111,7 @@ func decideGrant(c *app.Call, id thread.ApprovalID, d thread.GrantDecision, reas
 // longer be read, and those of a plan.
 func changedSince(c *app.Call, g thread.Approval) ([]string, error) {
 	if g.MergeID != "" {
-		return merges.MergeChanged(c, g)
+		return merges.ChangedSinceApproval(c, g)
 	}
 	return changedArtifacts(c, g)
 }
@@ -160,7 +160,7 @@ type ReviewResult struct {
 // reviewer and of Decide, T101 and T105 for the thread; decisions made before stay recorded.
 func ReviewAll(c *app.Call, in ReviewRequest) (*ReviewResult, error) {
 	if in.Reviewer == nil {
-		return nil, app.Refused([]app.Fault{{Field: "Reviewer", Problem: "Reviewer is missing"}})
+		return nil, app.FaultsError([]app.Fault{{Field: "Reviewer", Problem: "Reviewer is missing"}})
 	}
 	d := &ReviewResult{Decided: []app.ApprovalRecord{}}
 	left, err := forOpen(c, in.Thread, (*thread.State).OpenRequests, func(g thread.Approval, n, of int) (quit bool, err error) {
@@ -263,13 +263,13 @@ func review(c *app.Call, g thread.Approval) (r Review, err error) {
 		return r, err
 	}
 	if g.MergeID != "" {
-		if r.Plan, err = merges.MergePlan(c, g); err != nil {
+		if r.Plan, err = merges.PlanOfApproval(c, g); err != nil {
 			return r, err
 		}
 	}
 	if g.Tool != nil {
 		if rules, err := rulesFor(c, g); err == nil {
-			r.Rules = app.Texts(rules)
+			r.Rules = app.RuleTexts(rules)
 		}
 	}
 	r.Changed, err = changedSince(c, g)

@@ -131,7 +131,7 @@ func transferred(in TransferRequest, g *thread.Approval, t thread.Thread) *Trans
 // decided in time or messages wait for the thread whose agent the caller is, T904. The
 // request stays open however the wait ends.
 func Transfer(c *app.Call, in TransferRequest) (*TransferResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	first, ok, err := app.Answered[TransferResult](c)
@@ -148,7 +148,7 @@ func Transfer(c *app.Call, in TransferRequest) (*TransferResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := app.Refused(threads.UnknownCapabilities("Scope", in.Scope, set.Policy)); err != nil {
+	if err := app.FaultsError(threads.UnknownCapabilities("Scope", in.Scope, set.Policy)); err != nil {
 		return nil, err
 	}
 	switch in.Direction {
@@ -215,14 +215,14 @@ func requestApproval(c *app.Call, in TransferRequest, agentAutoApprove bool) (*T
 	grant.AgentAutoApprove = agentAutoApprove
 	var about thread.ThreadID
 	_, err := c.View(func(s *thread.State) error {
-		_, t, err := s.Request(grant, c.Operation()) // whether it is allowed
+		_, t, err := s.Request(grant, c.Stamp()) // whether it is allowed
 		about = t.ID
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	stage, err := c.Store().Stage(c.Operation().Operation)
+	stage, err := c.Store().Stage(c.Stamp().Operation)
 	if err != nil {
 		return nil, err
 	}

@@ -77,9 +77,9 @@ func problemsOf(c *app.Call, repo *git.Repo, t thread.Thread) []codeProblem {
 	}
 	gone := code.Missing(code.WorktreeDir(c, t)) || code.Missing(owned.Admin)
 	if owned.Repo != repo.Admin || gone {
-		if moved := code.MovedCode(c, repo, t); moved != "" {
+		if moved := code.Moved(c, repo, t); moved != "" {
 			p := found(codes.NoCode, "the code of thread '"+id+"' is not where it was: "+moved)
-			if place, problem := code.PlaceOfCode(c, repo, t, nil); place.Moved && problem == "" {
+			if place, problem := code.PlaceOf(c, repo, t, nil); place.Moved && problem == "" {
 				p.Info = false
 			}
 			return []codeProblem{p}
@@ -102,7 +102,7 @@ func problemsOf(c *app.Call, repo *git.Repo, t thread.Thread) []codeProblem {
 		p := found(codes.WorktreeBusy, "the code of thread '"+id+"' is being rolled back, or that was cut short: what was there is brought back by leslie doctor --repair")
 		p.Repairable, p.Info = true, false
 		p.repair = func() error {
-			r := &history.CodeRoll{C: c, ID: t.ID}
+			r := &history.WorkExchange{C: c, ID: t.ID}
 			defer r.Release()
 			return r.Hold(t)
 		}
@@ -158,7 +158,7 @@ func leftLanding(c *app.Call, repo *git.Repo, m thread.Merge) []codeProblem {
 		p.Message = "the code of merge '" + id + "' is in the branch '" + l.Branch + "', and its process was killed then: leslie merge continue " + id + " records that"
 		p.repair = func() error {
 			one := c.Project().Call(c.Context(), c.Caller(), app.Request{Command: "merge continue", LockTimeout: c.Request().LockTimeout})
-			_, err := merges.MergeContinue(one, merges.MergeContinueRequest{Merge: id})
+			_, err := merges.Continue(one, merges.ContinueRequest{Merge: id})
 			c.Warn(one.Warnings()...)
 			return err
 		}

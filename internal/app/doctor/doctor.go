@@ -23,15 +23,15 @@ type Finding = doctor.Finding
 // RepairOption is what can be done about a store that cannot be read (T502).
 type RepairOption = store.Option
 
-// DoctorRequest checks the store.
-type DoctorRequest struct {
+// Request checks the store.
+type Request struct {
 	Repair bool
 	// Guide is the expected block in AgentsFile; nil: it is not checked.
 	Guide *projects.AgentsGuide
 }
 
-// DoctorResult is what was found.
-type DoctorResult struct {
+// Result is what was found.
+type Result struct {
 	Healthy  bool           `json:"healthy"`
 	Findings []Finding      `json:"findings"`
 	Options  []RepairOption `json:"options,omitempty"`
@@ -39,16 +39,16 @@ type DoctorResult struct {
 	app.Change
 }
 
-// Doctor checks the store, the configurations and the block in AgentsFile; with Repair it
+// Check checks the store, the configurations and the block in AgentsFile; with Repair it
 // repairs what can be repaired. If a repair fails, it returns the result of the others
 // with the error. Errors: T504, and with Repair those of Store.Repair; T502, with what was
 // found, if neither the state nor its backup can be read.
-func Doctor(c *app.Call, in DoctorRequest) (*DoctorResult, error) {
+func Check(c *app.Call, in Request) (*Result, error) {
 	if in.Repair {
 		return repair(c, in)
 	}
 	c.ReadOnly()
-	found, err := projects.Doctor(c).Diagnose(c.Context())
+	found, err := projects.StoreDoctor(c).Diagnose(c.Context())
 	d := diagnosed(c, in, found)
 	for _, t := range halfMade(c) {
 		d.add(&Finding{
@@ -112,8 +112,8 @@ func unreadState(e *codes.Error) Finding {
 	return Finding{Code: string(e.Code()), Path: e.Facts().Text("path"), Message: e.Error()}
 }
 
-func repair(c *app.Call, in DoctorRequest) (*DoctorResult, error) {
-	fixed, err := projects.Doctor(c).Repair(c.Context(), c.StoreCall())
+func repair(c *app.Call, in Request) (*Result, error) {
+	fixed, err := projects.StoreDoctor(c).Repair(c.Context(), c.StoreCall())
 	if err != nil && len(fixed.Actions) == 0 {
 		return nil, err
 	}
@@ -138,9 +138,9 @@ func repair(c *app.Call, in DoctorRequest) (*DoctorResult, error) {
 }
 
 // diagnosed returns the store's findings, with those about files outside the store.
-func diagnosed(c *app.Call, in DoctorRequest, found doctor.Diagnosis) *DoctorResult {
+func diagnosed(c *app.Call, in Request, found doctor.Diagnosis) *Result {
 	c.TellsOfConfiguration()
-	d := &DoctorResult{Healthy: found.Healthy, Findings: append([]Finding{}, found.Findings...)}
+	d := &Result{Healthy: found.Healthy, Findings: append([]Finding{}, found.Findings...)}
 	d.add(checkConfig(c.Store(), c.Store().Path(store.ConfigFile), false))
 	if own := c.Project().Environment().Config; own != "" {
 		d.add(checkConfig(c.Store(), own, true))
@@ -186,7 +186,7 @@ func remoteProblems(c *app.Call) (found []Finding) {
 	return found
 }
 
-func (d *DoctorResult) add(f *Finding) {
+func (d *Result) add(f *Finding) {
 	if f != nil {
 		d.Findings = append(d.Findings, *f)
 		d.Healthy = d.Healthy && f.Info

@@ -10,8 +10,8 @@ import (
 	"leslie/thread"
 )
 
-// HistoryRequest asks for recorded operations.
-type HistoryRequest struct {
+// ListRequest asks for recorded operations.
+type ListRequest struct {
 	Thread string // only those that concern it; "": all
 	// Since excludes operations up to that revision, Before, if not nil, those from
 	// that revision on.
@@ -20,8 +20,8 @@ type HistoryRequest struct {
 	Limit  int // 0: all
 }
 
-// HistoryResult has the operations, newest first.
-type HistoryResult struct {
+// ListResult has the operations, newest first.
+type ListResult struct {
 	app.Items[app.OperationRecord]
 	// Undo and Redo are what the caller's next undo and redo are about, if all operations
 	// were asked for and these are among the newest.
@@ -34,7 +34,7 @@ type HistoryResult struct {
 
 // landingRefused says why the undo of a landing, or of such an undo, would be T110 now; "" for other operations.
 func (w *walk) landingRefused(op thread.Operation) string {
-	u := NewUndoing(w.c.Beside("undo"), op, true)
+	u := NewUndoing(w.c.ForCommand("undo"), op, true)
 	if err := u.findFirst(); err != nil || landedBy(op) == nil && landedBy(u.first) == nil {
 		return ""
 	}
@@ -82,15 +82,15 @@ func (w *walk) refused(id thread.OperationID, all []thread.Operation) (why strin
 		return ""
 	}
 	_, _ = w.c.View(func(s *thread.State) error {
-		_, err := s.Invert(all[i], w.c.Operation())
+		_, err := s.Invert(all[i], w.c.Stamp())
 		why = whyNot(err)
 		return nil
 	})
 	return why
 }
 
-// History lists recorded operations. Errors: T101, T105, those of reading.
-func History(c *app.Call, in HistoryRequest) (*HistoryResult, error) {
+// List lists recorded operations. Errors: T101, T105, those of reading.
+func List(c *app.Call, in ListRequest) (*ListResult, error) {
 	c.ReadOnly()
 	q := store.HistoryQuery{Limit: in.Limit, Since: in.Since}
 	if in.Before != nil {
@@ -109,7 +109,7 @@ func History(c *app.Call, in HistoryRequest) (*HistoryResult, error) {
 	}
 	c.Warn(h.Warnings...)
 	c.SetRevision(&h.Revision)
-	d := &HistoryResult{Items: app.Items[app.OperationRecord]{Items: []app.OperationRecord{}, Total: h.Total, Truncated: len(h.Operations) < h.Total}}
+	d := &ListResult{Items: app.Items[app.OperationRecord]{Items: []app.OperationRecord{}, Total: h.Total, Truncated: len(h.Operations) < h.Total}}
 	w := newWalk(c)
 	for _, op := range h.Operations {
 		if q.Thread == "" && q.Before == 0 {

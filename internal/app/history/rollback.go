@@ -45,15 +45,15 @@ type RollbackResult struct {
 	CheckpointID *thread.CheckpointID `json:"checkpointId"`
 	ThreadID     thread.ThreadID      `json:"threadId"`
 	To           thread.CheckpointID  `json:"to"`
-	Files        []RolledFile         `json:"files"`
+	Files        []RollbackFile       `json:"files"`
 	// Code says what became of the thread's code, nil if nothing did.
-	Code     *RolledCode     `json:"code,omitempty"`
+	Code     *RollbackCode   `json:"code,omitempty"`
 	Revision thread.Revision `json:"revision"`
 	app.Change
 }
 
-// RolledFile says how one file changed.
-type RolledFile struct {
+// RollbackFile says how one file changed.
+type RollbackFile struct {
 	Path string `json:"path"`
 	How  string `json:"how"` // replaced, restored, removed
 }
@@ -65,7 +65,7 @@ type RolledFile struct {
 // T505 if the files keep changing, T507 for a link in the way, T508, T509, T903, those of a
 // write.
 func Rollback(c *app.Call, in RollbackRequest) (*RollbackResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	if first, ok, err := app.Answered[RollbackResult](c); ok || err != nil {
@@ -78,7 +78,7 @@ func Rollback(c *app.Call, in RollbackRequest) (*RollbackResult, error) {
 }
 
 // rollback restores a checkpoint, and records that code is exchanged, nil for none.
-func rollback(c *app.Call, id, to string, code *CodeRoll) (*RollbackResult, error) {
+func rollback(c *app.Call, id, to string, code *WorkExchange) (*RollbackResult, error) {
 	for range app.Attempts {
 		r := &rolling{c: c, code: code}
 		data, err := r.run(id, to)
@@ -103,8 +103,8 @@ type rolling struct {
 	manifest thread.BlobID  // of the current files
 	list     thread.BlobID  // of the replaced files
 	changes  changes.Set
-	files    []RolledFile
-	code     *CodeRoll // nil for none
+	files    []RollbackFile
+	code     *WorkExchange // nil for none
 }
 
 // run plans without the lock and carries out under it. Its error is app.ErrMoved if
@@ -128,7 +128,7 @@ func (r *rolling) run(id, to string) (*RollbackResult, error) {
 	if r.want, err = r.c.Store().Manifest(r.to.Manifest); err != nil {
 		return nil, err
 	}
-	if r.stage, err = r.c.Store().Stage(c.Operation().Operation); err != nil {
+	if r.stage, err = r.c.Store().Stage(c.Stamp().Operation); err != nil {
 		return nil, err
 	}
 	if err := r.plan(); err != nil {
@@ -176,9 +176,9 @@ func (r *rolling) plan() error {
 
 // compare determines the change of each path that differs.
 func (r *rolling) compare() {
-	r.files, r.changes = []RolledFile{}, changes.Set{Thread: r.id}
+	r.files, r.changes = []RollbackFile{}, changes.Set{Thread: r.id}
 	note := func(was, is store.FileAt, path, how string) {
-		r.files = append(r.files, RolledFile{path, how})
+		r.files = append(r.files, RollbackFile{path, how})
 		r.changes.Files = append(r.changes.Files, changes.File{
 			Path: path, Before: was.SHA256, After: is.SHA256, WasExecutable: was.Executable, Executable: is.Executable,
 		})
@@ -197,7 +197,7 @@ func (r *rolling) compare() {
 			note(f, store.FileAt{}, f.Path, "removed")
 		}
 	}
-	slices.SortFunc(r.files, func(a, b RolledFile) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(r.files, func(a, b RollbackFile) int { return strings.Compare(a.Path, b.Path) })
 }
 
 // unobstructed returns T507 if a link or a special file is where a restored file has

@@ -27,8 +27,8 @@ import (
 // stays "rolling": the next rollback or run of it, undo, or doctor --repair, brings back
 // what was there.
 
-// RolledCode says what a rollback did to a thread's code.
-type RolledCode struct {
+// RollbackCode says what a rollback did to a thread's code.
+type RollbackCode struct {
 	Branch string `json:"branch"`
 	// Commit is where the branch is now, Was where it was.
 	Commit string `json:"commit"`
@@ -37,8 +37,8 @@ type RolledCode struct {
 	Ref string `json:"ref"`
 }
 
-// CodeRoll is an exchange of the work in a thread's worktree.
-type CodeRoll struct {
+// WorkExchange is an exchange of the work in a thread's worktree.
+type WorkExchange struct {
 	C    *app.Call
 	ID   thread.ThreadID
 	repo *git.Repo
@@ -51,7 +51,7 @@ type CodeRoll struct {
 // Hold makes this call the only one that works on the thread's run and its worktree, and
 // takes back what a killed one has left. Errors: T108 if its run goes on, T805, T801, and
 // those of revertRolling.
-func (r *CodeRoll) Hold(t thread.Thread) error {
+func (r *WorkExchange) Hold(t thread.Thread) error {
 	c := r.C
 	if t.LastRun() != nil {
 		_, release, err := c.Store().HoldRun(c.Context(), t.ID)
@@ -66,7 +66,7 @@ func (r *CodeRoll) Hold(t thread.Thread) error {
 	if t.OwnedCode() == nil {
 		return nil
 	}
-	release, err := code.HoldCode(c, t.ID)
+	release, err := code.Hold(c, t.ID)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (r *CodeRoll) Hold(t thread.Thread) error {
 }
 
 // Release gives back what Hold took.
-func (r *CodeRoll) Release() {
+func (r *WorkExchange) Release() {
 	for i := len(r.free) - 1; i >= 0; i-- {
 		r.free[i]()
 	}
@@ -83,12 +83,12 @@ func (r *CodeRoll) Release() {
 }
 
 // worktree finds the thread's worktree, which has to be ready. Errors: T101, T802, T801.
-func (r *CodeRoll) worktree() error {
-	t, err := code.OwnCode(r.C, string(r.ID), thread.CodeReady)
+func (r *WorkExchange) worktree() error {
+	t, err := code.Owner(r.C, string(r.ID), thread.CodeReady)
 	if err != nil {
 		return err
 	}
-	if r.repo, err = code.QuietRepo(r.C, t); err != nil {
+	if r.repo, err = code.RepoOnceIdle(r.C, t); err != nil {
 		return err
 	}
 	r.x = git.Exchange{Worktree: r.repo.Worktree(code.WorktreeDir(r.C, t), t.OwnedCode().Admin), Branch: t.Branch}
@@ -97,7 +97,7 @@ func (r *CodeRoll) worktree() error {
 
 // beginExchange keeps what is there, and records that it is exchanged for another work. With
 // nothing to exchange it reports false. Errors: T805, T806, T808, T801, those of a write.
-func (r *CodeRoll) beginExchange(to git.Commit, turn int) (bool, error) {
+func (r *WorkExchange) beginExchange(to git.Commit, turn int) (bool, error) {
 	c := r.C
 	ref, err := r.repo.NewRolled(c.Context(), string(r.ID))
 	if err != nil {
@@ -114,7 +114,7 @@ func (r *CodeRoll) beginExchange(to git.Commit, turn int) (bool, error) {
 	}
 	if err == nil && !same {
 		err = changeRolling(c, r.ID, func(s *thread.State, stamp thread.Stamp) error {
-			_, err := s.RespectClaim(string(r.ID), c.Operation())
+			_, err := s.RespectClaim(string(r.ID), c.Stamp())
 			if err == nil {
 				_, err = s.BeginRolling(r.ID, r.done, stamp)
 			}
@@ -129,11 +129,11 @@ func (r *CodeRoll) beginExchange(to git.Commit, turn int) (bool, error) {
 }
 
 // exchange exchanges the work.
-func (r *CodeRoll) exchange() error { return thread.Busy(r.x.Run(r.C.Context()), r.ID) }
+func (r *WorkExchange) exchange() error { return thread.Busy(r.x.Run(r.C.Context()), r.ID) }
 
 // back brings back what was there, after an error, which it returns. If that fails, too,
 // the thread stays as it is, for the next call.
-func (r *CodeRoll) back(why error) error {
+func (r *WorkExchange) back(why error) error {
 	ctx, cancel := r.C.Cleaning()
 	defer cancel()
 	c := r.C.Project().Call(ctx, r.C.Caller(), app.Request{Command: rollingCommand, LockTimeout: r.C.Request().LockTimeout})
@@ -167,7 +167,7 @@ func changeRolling(c *app.Call, id thread.ThreadID, do func(*thread.State, threa
 // under a ref (W804). The caller holds the worktree. Errors: T801, T805, T505, those of a
 // write.
 func revertRolling(c *app.Call, id thread.ThreadID) error {
-	t, err := code.OwnCode(c, string(id))
+	t, err := code.Owner(c, string(id))
 	if codes.Has(err, codes.NoCode) || err == nil && t.OwnedCode().State != thread.CodeRolling {
 		return nil
 	}
@@ -175,7 +175,7 @@ func revertRolling(c *app.Call, id thread.ThreadID) error {
 		return err
 	}
 	left := t.OwnedCode().Rolling
-	repo, err := code.QuietRepo(c, t)
+	repo, err := code.RepoOnceIdle(c, t)
 	if err != nil {
 		return err
 	}
@@ -205,11 +205,11 @@ func revertRolling(c *app.Call, id thread.ThreadID) error {
 
 // HoldAndRevertRolling is revertRolling for a caller that holds only the run.
 func HoldAndRevertRolling(c *app.Call, id thread.ThreadID) error {
-	t, err := code.OwnCode(c, string(id), thread.CodeRolling)
+	t, err := code.Owner(c, string(id), thread.CodeRolling)
 	if err != nil {
 		return nil // none is left
 	}
-	release, err := code.HoldCode(c, t.ID)
+	release, err := code.Hold(c, t.ID)
 	if err != nil {
 		return err
 	}
@@ -230,14 +230,14 @@ func rollbackTurn(c *app.Call, in RollbackRequest) (*RollbackResult, error) {
 			return err
 		}
 		c.SetTarget(t.ID)
-		if _, err = s.RespectClaim(string(t.ID), c.Operation()); err == nil {
+		if _, err = s.RespectClaim(string(t.ID), c.Stamp()); err == nil {
 			to, err = t.TurnOf(in.Turn)
 		}
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	r := &CodeRoll{C: c, ID: t.ID}
+	r := &WorkExchange{C: c, ID: t.ID}
 	defer r.Release()
 	if err := r.Hold(t); err != nil {
 		return nil, err
@@ -272,11 +272,11 @@ func rollbackTurn(c *app.Call, in RollbackRequest) (*RollbackResult, error) {
 }
 
 // end records, in the operation of the rollback, that the work is exchanged.
-func (r *CodeRoll) end(s *thread.State, stamp thread.Stamp, d *RollbackResult) error {
+func (r *WorkExchange) end(s *thread.State, stamp thread.Stamp, d *RollbackResult) error {
 	t, err := s.EndRolling(r.ID, true, stamp)
 	if err != nil {
 		return err
 	}
-	d.Code = &RolledCode{Branch: t.Branch, Commit: string(r.x.Head()), Was: string(r.was.Head), Ref: r.done.Ref}
+	d.Code = &RollbackCode{Branch: t.Branch, Commit: string(r.x.Head()), Was: string(r.was.Head), Ref: r.done.Ref}
 	return nil
 }

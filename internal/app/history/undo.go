@@ -169,11 +169,11 @@ func (u *Undoing) Run() (data *UndoResult, err error) {
 	if err := u.notAgain(); err != nil {
 		return nil, err
 	}
-	u.roll = &codeUndo{CodeRoll: CodeRoll{C: c}}
+	u.roll = &codeUndo{WorkExchange: WorkExchange{C: c}}
 	defer u.roll.Release()
 	invert := func(s *thread.State) (err error) {
-		if _, err = s.RespectClaims(u.op, c.Operation()); err == nil { // before code moves
-			u.in, err = u.Invert(s, u.op, c.Operation())
+		if _, err = s.RespectClaims(u.op, c.Stamp()); err == nil { // before code moves
+			u.in, err = u.Invert(s, u.op, c.Stamp())
 		}
 		return err
 	}
@@ -191,7 +191,7 @@ func (u *Undoing) Run() (data *UndoResult, err error) {
 		err = u.roll.failed(err)
 	case u.dryRun:
 		_, err = c.View(func(s *thread.State) (err error) {
-			data, _, err = u.rule(s, c.Operation())
+			data, _, err = u.rule(s, c.Stamp())
 			return err
 		})
 	default:

@@ -41,8 +41,8 @@ type UndoneCode struct {
 
 	// Remade has the branches that are made again, because no other had the commits that landed; Kept the
 	// refs that keep such commits of a branch which somebody has moved.
-	Remade []string    `json:"remade,omitempty"`
-	Kept   []KeptAlone `json:"kept,omitempty"`
+	Remade []string     `json:"remade,omitempty"`
+	Kept   []KeptCommit `json:"kept,omitempty"`
 
 	// Stays has the threads whose code landed again and whose worktrees stay.
 	Stays []thread.ThreadID `json:"stays,omitempty"`
@@ -50,8 +50,8 @@ type UndoneCode struct {
 	gone []thread.ThreadID // because the code had landed
 }
 
-// KeptAlone is a ref that keeps a commit which no branch has.
-type KeptAlone struct {
+// KeptCommit is a ref that keeps a commit which no branch has.
+type KeptCommit struct {
 	Ref    string `json:"ref"`
 	Commit string `json:"commit"`
 }
@@ -74,7 +74,7 @@ func (u *Undoing) restoreSources(repo *git.Repo) {
 			return of == id && !began
 		}, string(id))
 		if ok = ok && err == nil && u.c.Request().Expect == nil; ok {
-			call := u.c.Beside("undo")
+			call := u.c.ForCommand("undo")
 			call.SetContinues(removal.ID) // a redo passes over it
 			_, err = code.Restore(call, code.RestoreRequest{Thread: string(id), Undoes: &removal})
 			u.c.Include(call)
@@ -88,7 +88,7 @@ func (u *Undoing) restoreSources(repo *git.Repo) {
 			if k.id != id {
 				return false
 			}
-			gone, err := repo.DropNeedless(u.c.Context(), k.ref) // if its branch has it again
+			gone, err := repo.DeleteIfReachable(u.c.Context(), k.ref) // if its branch has it again
 			return err == nil && gone
 		})
 	}
@@ -118,7 +118,7 @@ func (u *Undoing) undoDone(id thread.ThreadID) bool {
 	if !ok || err != nil || u.c.Request().Expect != nil {
 		return false
 	}
-	call := u.c.Beside("undo")
+	call := u.c.ForCommand("undo")
 	call.SetContinues(done.ID)
 	_, err = NewUndoing(call, done, u.dryRun).Run()
 	u.c.Include(call)
@@ -142,12 +142,12 @@ func (u *Undoing) reopenFirst() bool {
 
 // How code was taken back.
 const (
-	CodeRestored = "restored"
-	CodeReset    = git.Reset
-	CodeReverted = git.Reverted
-	CodeGone     = git.Gone
-	CodeAlready  = git.Already
-	CodeLanded   = "landed"
+	Restored        = "restored"
+	Reset           = git.ByReset
+	Reverted        = git.ByRevert
+	Gone            = git.NothingToRevert
+	AlreadyReverted = git.AlreadyReverted
+	LandedAgain     = "landed"
 )
 
 // landedBy returns the merge with which the operation landed code; nil for none.
@@ -253,16 +253,16 @@ func (u *Undoing) takeBackCode() error {
 	if landing.Own, err = u.branchesOf(*l); err != nil {
 		return err
 	}
-	how, tip, err := repo.Back(u.c.Context(), landing)
+	how, tip, err := repo.PlanRevert(u.c.Context(), landing)
 	if err == nil && u.dryRun {
-		err = repo.CheckBack(u.c.Context(), landing, how, tip)
+		err = repo.CheckRevert(u.c.Context(), landing, how, tip)
 	}
 	kept := &UndoneCode{}
-	if err == nil && how == git.Reset {
+	if err == nil && how == git.ByReset {
 		err = u.keepSources(repo, *l, kept)
 	}
 	if err == nil && !u.dryRun {
-		how, err = repo.TakeBack(u.c.Context(), landing, u.revertMessage(*m), u.c.Caller().Actor)
+		how, err = repo.RevertLanding(u.c.Context(), landing, u.revertMessage(*m), u.c.Caller().Actor)
 	}
 	if e := codes.Of(err); codes.Has(err, codes.LandingBlocked) {
 		paths, _ := e.Facts().Get("paths")
@@ -282,10 +282,10 @@ func (u *Undoing) takeBackCode() error {
 	if err == nil {
 		u.reopen()
 	}
-	if again, redoErr := repo.CanLandAgain(u.c.Context(), landing); how != CodeReset && (how != CodeGone || again || redoErr != nil) {
+	if again, redoErr := repo.CanReland(u.c.Context(), landing); how != Reset && (how != Gone || again || redoErr != nil) {
 		u.result.Code.MergeAgain = landedAgain(*m)
 	}
-	if err == nil && (how == git.Reverted || how == git.Already) && !u.dryRun {
+	if err == nil && (how == git.ByRevert || how == git.AlreadyReverted) && !u.dryRun {
 		err = u.findBases(repo, *l)
 	}
 	return err
@@ -344,7 +344,7 @@ func blockedHint(reason, how, commit string) string {
 // deleted is made again. What does so is noted in kept; a dry run only notes it.
 func (u *Undoing) keepSources(repo *git.Repo, l thread.CodeLanding, kept *UndoneCode) error {
 	for _, source := range l.Sources {
-		t, err := code.OwnCode(u.c, string(source.ThreadID))
+		t, err := code.Owner(u.c, string(source.ThreadID))
 		if codes.Has(err, codes.ThreadNotFound) || codes.Has(err, codes.NoCode) {
 			continue
 		}
@@ -395,7 +395,7 @@ func (u *Undoing) keepAlone(repo *git.Repo, l thread.CodeLanding, t thread.Threa
 		if ref, err = repo.FreeRescue(ctx, string(t.ID)); err != nil {
 			return err
 		}
-		kept.Kept = append(kept.Kept, KeptAlone{ref, tip})
+		kept.Kept = append(kept.Kept, KeptCommit{ref, tip})
 	}
 	if u.dryRun {
 		return nil
@@ -443,9 +443,9 @@ func (u *Undoing) landAgain(m thread.Merge) error {
 	}
 	landing := git.Landing{Branch: l.Branch, Old: git.Commit(l.Old), New: git.Commit(l.New)}
 	if u.dryRun {
-		err = repo.CheckAgain(u.c.Context(), landing)
+		err = repo.CheckReland(u.c.Context(), landing)
 	} else {
-		err = repo.LandAgain(u.c.Context(), landing)
+		err = repo.Reland(u.c.Context(), landing)
 	}
 	if e := codes.Of(err); codes.Has(err, codes.LandingBlocked) {
 		paths, _ := e.Facts().Get("paths")
@@ -456,7 +456,7 @@ func (u *Undoing) landAgain(m thread.Merge) error {
 		return u.conflict(l.Branch + " is not where the merge found it, or git no longer has the merge's commit").
 			WithHint("Merge again: " + landedAgain(m))
 	}
-	u.result.Code = &UndoneCode{Branch: l.Branch, Commit: l.New, How: CodeLanded}
+	u.result.Code = &UndoneCode{Branch: l.Branch, Commit: l.New, How: LandedAgain}
 	if err != nil {
 		return err
 	}

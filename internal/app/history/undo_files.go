@@ -69,7 +69,7 @@ func (u *Undoing) plan() error {
 // prepare stages what the undo restores, and plans the steps.
 func (u *Undoing) prepare() (err error) {
 	if len(u.in.Replaced)+len(u.in.Copied)+len(u.in.Remade) > 0 {
-		if u.stage, err = u.c.Store().Stage(u.c.Operation().Operation); err != nil {
+		if u.stage, err = u.c.Store().Stage(u.c.Stamp().Operation); err != nil {
 			return err
 		}
 	}

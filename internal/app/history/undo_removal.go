@@ -58,7 +58,7 @@ func undoDrop(c *app.Call, drop thread.Operation, ops []thread.Operation, dryRun
 	for i, op := range ops {
 		call := c
 		if i < len(ops)-1 {
-			call = c.Beside("undo")
+			call = c.ForCommand("undo")
 		}
 		d := &UndoResult{}
 		if id, _ := thread.RemovedIn(op); dryRun && i > 0 && id == "" { // it fits only what those before it leave
@@ -88,11 +88,11 @@ func undoDrop(c *app.Call, drop thread.Operation, ops []thread.Operation, dryRun
 func (u *Undoing) bringBack(id thread.ThreadID) (*UndoResult, error) {
 	d := u.result
 	d.ThreadID, d.DryRun, d.Records = &id, u.dryRun, []UndoneRecord{{thread.TableThreads + "/" + string(id), "changed"}}
-	t, err := code.OwnCode(u.c, string(id))
+	t, err := code.Owner(u.c, string(id))
 	if err != nil {
 		return nil, err
 	}
-	d.Code = &UndoneCode{Branch: t.Branch, How: CodeRestored}
+	d.Code = &UndoneCode{Branch: t.Branch, How: Restored}
 	if how := t.OwnedCode().Removed; how != nil {
 		d.Code.Commit, d.Code.Uncommitted = how.Tip, how.Rescue != ""
 	}
@@ -125,6 +125,6 @@ func (w *walk) isBack(op thread.Operation) bool {
 	if id == "" || began {
 		return id != ""
 	}
-	t, err := code.OwnCode(w.c, string(id))
+	t, err := code.Owner(w.c, string(id))
 	return codes.Has(err, codes.ThreadNotFound) || err == nil && t.OwnedCode().Removed == nil
 }

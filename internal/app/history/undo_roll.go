@@ -11,7 +11,7 @@ import (
 
 // codeUndo is that exchange.
 type codeUndo struct {
-	CodeRoll
+	WorkExchange
 	began bool
 }
 
@@ -74,6 +74,6 @@ func (u *Undoing) takeBackRoll(id thread.ThreadID, rolled thread.CodeRolled) err
 			}
 		}
 	}
-	u.result.Code = &UndoneCode{Branch: r.x.Branch, Commit: string(r.x.Head()), How: CodeRestored}
+	u.result.Code = &UndoneCode{Branch: r.x.Branch, Commit: string(r.x.Head()), How: Restored}
 	return nil
 }

@@ -69,11 +69,11 @@ type DroppedItem struct {
 // dropped; those of stopping a run, of code.Remove and of a write: then what the answer names is
 // gone.
 func Drop(c *app.Call, in DropRequest) (*DropResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	d := &DropResult{Items: []*DroppedItem{}}
-	c.Keep()
+	c.EnableCache()
 	if !in.Yes {
 		c.ReadOnly()
 	}
@@ -124,7 +124,7 @@ func dropped(c *app.Call, in DropRequest) (all []thread.Thread, pending map[thre
 		for _, id := range in.Threads {
 			t, err := s.Thread(id)
 			if err == nil {
-				err = s.MayDrop(t, c.Speaking(s, c.Operation()))
+				err = s.MayDrop(t, c.Speaking(s, c.Stamp()))
 			}
 			if err != nil {
 				return err
@@ -171,8 +171,8 @@ func depth(s *thread.State, t thread.Thread) (n int) {
 func drop(c *app.Call, t thread.Thread, item *DroppedItem) error {
 	id := string(t.ID)
 	if item.Running {
-		call := c.Beside("run stop")
-		_, err := runs.RunStop(call, runs.RunStopRequest{Thread: id, Now: true})
+		call := c.ForCommand("run stop")
+		_, err := runs.Stop(call, runs.StopRequest{Thread: id, Now: true})
 		c.Include(call)
 		if err != nil {
 			return err
@@ -187,7 +187,7 @@ func drop(c *app.Call, t thread.Thread, item *DroppedItem) error {
 	var steps []func(*app.Call) error
 	if item.Merge != "" {
 		steps = append(steps, func(call *app.Call) error {
-			_, err := merges.MergeAbort(call, merges.MergeAbortRequest{Merge: string(item.Merge)})
+			_, err := merges.Abort(call, merges.AbortRequest{Merge: string(item.Merge)})
 			return err
 		})
 	}
@@ -202,7 +202,7 @@ func drop(c *app.Call, t thread.Thread, item *DroppedItem) error {
 	}
 	last := thread.OperationID("")
 	for _, do := range steps {
-		call := c.Beside(app.DropCommand)
+		call := c.ForCommand(app.DropCommand)
 		call.SetContinues(last)
 		err := do(call)
 		c.Include(call)
@@ -210,7 +210,7 @@ func drop(c *app.Call, t thread.Thread, item *DroppedItem) error {
 			return err
 		}
 		if call.Changed() {
-			last = call.Operation().Operation
+			last = call.Stamp().Operation
 		}
 	}
 	if last != "" {
@@ -242,8 +242,8 @@ func (item *DroppedItem) removeCode(c *app.Call, t thread.Thread) (err error) {
 	case !t.OwnedCode().Made.Branch:
 		item.Kept = "the branch " + removed.Branch + ", which leslie did not make"
 	default: // its worktree had something else checked out
-		call := c.Beside(app.DropCommand)
-		call.SetContinues(c.Operation().Operation)
+		call := c.ForCommand(app.DropCommand)
+		call.SetContinues(c.Stamp().Operation)
 		ref, err := code.DropBranch(call, t.ID)
 		c.Include(call)
 		if err != nil {

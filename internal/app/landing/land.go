@@ -32,10 +32,10 @@ type Request struct {
 	// Keep: the thread stays as it is, with its worktree and its branch.
 	Keep   bool
 	DryRun bool // show what would happen without changing anything
-	// Strategy, Uncommitted and Unread are those of merges.MergeRequest.
+	// Strategy, Uncommitted and Unread are those of merges.Request.
 	Strategy            thread.Strategy
 	Uncommitted, Unread string
-	merges.MergeMeans
+	merges.Resolvers
 }
 
 // Faults returns what is wrong with the request.
@@ -62,7 +62,7 @@ func (in Request) Faults(name app.Names) []app.Fault {
 	if in.Message != "" && strings.TrimSpace(in.Message) == "" {
 		k.Add("Message", in.Message, "is empty")
 	}
-	of := merges.MergeRequest{Strategy: in.Strategy, Uncommitted: in.Uncommitted, Unread: in.Unread, MergeMeans: in.MergeMeans}
+	of := merges.Request{Strategy: in.Strategy, Uncommitted: in.Uncommitted, Unread: in.Unread, Resolvers: in.Resolvers}
 	of.HowFaults(k)
 	return k.Faults
 }
@@ -71,7 +71,7 @@ func (in Request) Faults(name app.Names) []app.Fault {
 // caller's. Errors: T101, T105, T802, those of reading.
 func MessageOf(c *app.Call, id string) (*string, error) {
 	c.ReadOnly()
-	t, err := code.OwnCode(c, id)
+	t, err := code.Owner(c, id)
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +108,9 @@ type Item struct {
 	// Undo is the line that takes the landing back, or where only the worktree went, brings that back.
 	Undo string `json:"undo,omitempty"`
 	// Error says why it has not landed, if several were to.
-	Error *merges.NotLanded `json:"error,omitempty"`
+	Error *merges.LandingFailure `json:"error,omitempty"`
 	// Merge is the merge in full.
-	Merge *merges.MergeResult `json:"merge,omitempty"`
+	Merge *merges.Result `json:"merge,omitempty"`
 }
 
 // RemovedCode is what a landing removes.
@@ -129,7 +129,7 @@ type RemovedCode struct {
 // agent that may not; those of merges.Merge. A result accompanies the error of a merge that is
 // pending, and that of the first of several.
 func Land(c *app.Call, in Request) (*Result, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	if in.DryRun {
@@ -140,7 +140,7 @@ func Land(c *app.Call, in Request) (*Result, error) {
 		return nil, err
 	}
 	d := &Result{DryRun: in.DryRun, Items: []*Item{}}
-	c.Keep()
+	c.EnableCache()
 	ids := in.Threads
 	if in.Ready {
 		if ids, err = ready(c); err != nil {
@@ -154,7 +154,7 @@ func Land(c *app.Call, in Request) (*Result, error) {
 			at.how = cmp.Or(in.How, at.how, conf.Land, thread.LandedMerge)
 			one := in
 			one.How = at.how
-			err = app.Refused(one.Faults(nil)) // of a message, with what is configured
+			err = app.FaultsError(one.Faults(nil)) // of a message, with what is configured
 		}
 		if err == nil && at.owner != "" && in.Message != "" {
 			err = codes.InvalidArgument.New(fact.Of("reason", "'"+string(at.owner)+"' has the branch "+at.branch+", and a merge into a thread has a message of its own"),
@@ -182,7 +182,7 @@ func Land(c *app.Call, in Request) (*Result, error) {
 			if item == nil {
 				item = &Item{ThreadID: at.thread.ID, Branch: at.branch, Target: app.OrNull(at.owner), Status: merging.Pending}
 			}
-			item.Error = &merges.NotLanded{Code: e.Code(), Message: e.Error(), Next: append([]string{}, e.Next()...)}
+			item.Error = &merges.LandingFailure{Code: e.Code(), Message: e.Error(), Next: append([]string{}, e.Next()...)}
 			first = cmp.Or(first, err)
 		}
 		d.Items, d.Changed = append(d.Items, item), d.Changed || one.Changed()
@@ -235,7 +235,7 @@ func land(c *app.Call, at landsAt, in Request) (*Item, error) {
 		(item.Changes != nil && item.Changes.Landed || at.thread.OwnedCode().State == thread.CodeRemoving)
 	landing := thread.OperationID("")
 	if result.Status == merging.Merged && item.Commit != nil && !c.Replayed() {
-		landing = c.Operation().Operation
+		landing = c.Stamp().Operation
 		item.Undo = "leslie undo " + string(landing)
 	}
 	if item.Undo != "" {
@@ -324,10 +324,10 @@ func mayLand(c *app.Call, at landsAt) error {
 }
 
 // merge carries the landing out.
-func merge(c *app.Call, at landsAt, in Request) (*merges.MergeResult, error) {
-	m := merges.MergeRequest{
+func merge(c *app.Call, at landsAt, in Request) (*merges.Result, error) {
+	m := merges.Request{
 		Sources: []string{string(at.thread.ID)}, Target: string(at.owner), Strategy: in.Strategy, DryRun: in.DryRun, Squash: in.How == thread.LandedSquash, Rebase: in.How == thread.LandedRebase,
-		MergeCommit: at.asked == thread.LandedMerge, Uncommitted: in.Uncommitted, Unread: in.Unread, MergeMeans: in.MergeMeans,
+		MergeCommit: at.asked == thread.LandedMerge, Uncommitted: in.Uncommitted, Unread: in.Unread, Resolvers: in.Resolvers,
 	}
 	if at.owner != "" {
 		return merges.Merge(c, m)
@@ -337,7 +337,7 @@ func merge(c *app.Call, at landsAt, in Request) (*merges.MergeResult, error) {
 	if err := require(c, at, m.RequireApproval, in.DryRun); err != nil {
 		return nil, err
 	}
-	return merges.LandOnto(c, m, at.branch, in.Message)
+	return merges.LandOnBranch(c, m, at.branch, in.Message)
 }
 
 // require lets a person land what an agent has asked for: their line is the approval. Where a person has
@@ -346,7 +346,7 @@ func require(c *app.Call, at landsAt, approval, dryRun bool) error {
 	if dryRun || at.pending == nil || at.pending.RequireApproval == approval {
 		return nil
 	}
-	call := c.Beside("land")
+	call := c.ForCommand("land")
 	_, err := app.Write(call, func(s *thread.State, _ thread.Stamp) (*Result, thread.ThreadID, error) {
 		s.RequireApproval(at.thread.ID, approval)
 		return &Result{}, at.thread.ID, nil
@@ -362,7 +362,7 @@ func follow(c *app.Call, id thread.ThreadID, landing thread.OperationID, item *I
 		item.Kept = why
 		return
 	}
-	next := c.Beside("code remove")
+	next := c.ForCommand("code remove")
 	next.SetContinues(landing)
 	removed, why, err := code.RemoveLanded(next, id)
 	c.Include(next)
@@ -376,7 +376,7 @@ func follow(c *app.Call, id thread.ThreadID, landing thread.OperationID, item *I
 	}
 	item.Removed = &RemovedCode{Worktree: removed.Worktree, Ref: removed.Ref}
 	if item.Undo == "" {
-		item.Undo = "leslie undo " + string(next.Operation().Operation)
+		item.Undo = "leslie undo " + string(next.Stamp().Operation)
 	}
 	if removed.Rescue != nil {
 		item.Removed.Ignored = removed.Rescue.Ignored
@@ -403,7 +403,7 @@ func complete(c *app.Call, id thread.ThreadID, landing thread.OperationID, item 
 	case open > 0:
 		return string(id) + " is " + string(t.Status) + ", with threads below it that are not completed"
 	}
-	done := c.Beside("done")
+	done := c.ForCommand("done")
 	done.SetContinues(landing)
 	_, err := threads.Lifecycle(done, threads.LifecycleRequest{Thread: string(id), Action: thread.Done, Landed: true})
 	c.Include(done)

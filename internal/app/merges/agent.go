@@ -32,13 +32,13 @@ import (
 // names, else that of the configuration (merge.agent, run.agent). A name of Agents is a
 // coding agent, which is started when it is asked first and serves the whole merge; end
 // ends it. Anything else is a command. Errors: T903 and T509 for the configuration.
-func mergeAgent(c *app.Call, means MergeMeans, conf app.Settings) (agent *merging.Agent, end func(), err error) {
+func mergeAgent(c *app.Call, means Resolvers, conf app.Settings) (agent *merging.Agent, end func(), err error) {
 	end = func() {}
 	user, project, err := c.Configs()
 	if err != nil {
 		return nil, end, err
 	}
-	chosen := cmp.Or(app.Deref(user.Run.Agent), app.Deref(project.Run.Agent))
+	chosen := cmp.Or(app.OrZero(user.Run.Agent), app.OrZero(project.Run.Agent))
 	name := cmp.Or(means.Agent, conf.Agent, chosen)
 	if name == "" {
 		return nil, end, nil
@@ -48,7 +48,7 @@ func mergeAgent(c *app.Call, means MergeMeans, conf app.Settings) (agent *mergin
 	if err != nil {
 		return nil, end, err
 	}
-	profile, err := agents.AgentNamed(all, name)
+	profile, err := agents.Named(all, name)
 	switch {
 	case err == nil:
 	case means.Agent == "" && conf.Agent == "":
@@ -144,10 +144,10 @@ func (w *mergeWorker) start(ctx context.Context) error {
 		return err
 	}
 	w.handler = newTaskHandler(w.c, w.base)
-	agent, err := agents.StartAgent(ctx, w.profile, runner.Spec{
+	agent, err := agents.Start(ctx, w.profile, runner.Spec{
 		Argv: w.profile.Command, Dir: w.base, Mode: w.profile.Mode, Handler: w.handler,
 		Times:  runner.Times{Start: min(w.timeout, patience), Cancel: 2 * time.Second, End: time.Second},
-		Env:    append(agents.AgentEnviron(w.c, w.profile), runner.MarkVariable+"="+w.c.Project().Environment().NewID(thread.PrefixRun), "LESLIE_AS=agent"),
+		Env:    append(agents.Environ(w.c, w.profile), runner.MarkVariable+"="+w.c.Project().Environment().NewID(thread.PrefixRun), "LESLIE_AS=agent"),
 		Client: acp.Implementation{Name: "leslie", Version: w.c.Project().Environment().Version},
 	})
 	if err != nil {
@@ -194,7 +194,7 @@ type taskHandler struct {
 
 func newTaskHandler(c *app.Call, dir string) *taskHandler {
 	rules := permit.Rules{
-		Default: permit.Deny, Home: filepath.ToSlash(c.Project().Environment().Home), Config: app.OwnConfigFiles(*c.Project().Environment()),
+		Default: permit.Deny, Home: filepath.ToSlash(c.Project().Environment().Home), Config: app.UserConfigFiles(*c.Project().Environment()),
 		Store: filepath.ToSlash(app.Resolved(filepath.Dir(c.Store().Path("x")))),
 	}
 	for _, text := range []string{"Read(./**)", "Edit(./**)"} {

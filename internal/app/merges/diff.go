@@ -128,7 +128,7 @@ type DiffFile struct {
 // T507, T508, T801, T802, those of reading.
 func Diff(c *app.Call, in DiffRequest) (*DiffResult, error) {
 	c.ReadOnly()
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	d := &DiffResult{}
@@ -428,9 +428,9 @@ func (f *FileDiff) Compare(from, to []byte, stat bool) {
 	}
 }
 
-// MergeDiff returns what a merge without open conflicts would change in its target: its code and
+// SessionDiff returns what a merge without open conflicts would change in its target: its code and
 // its files. Errors: T507, T508, T509, T801.
-func MergeDiff(ctx context.Context, s *merging.Session) (d *DiffResult, err error) {
+func SessionDiff(ctx context.Context, s *merging.Session) (d *DiffResult, err error) {
 	d = &DiffResult{}
 	if d.Code, err = codeOfMerge(ctx, s, true); err != nil {
 		return nil, err

@@ -25,12 +25,12 @@ import (
 
 // This file has the use cases of merging; package merging implements the merge.
 
-// MergeResult is a merge as all use cases return it.
-type MergeResult = merging.Result
+// Result is a merge as all use cases return it.
+type Result = merging.Result
 
-// MergeMeans has the people and commands that a merge may use. A command that the caller
+// Resolvers has the people and commands that a merge may use. A command that the caller
 // names runs; a command in a state or in a project's configuration does not.
-type MergeMeans struct {
+type Resolvers struct {
 	// Agent is the name of an agent (see Agents), else a command, like Validate: split by
 	// shell quoting rules and run without a shell; "" means the user's configuration.
 	// Timeout limits each; 0 means five minutes, and thirty for a validator of code.
@@ -43,7 +43,7 @@ type MergeMeans struct {
 }
 
 // faults adds faults for commands that cannot be split into words.
-func (in MergeMeans) faults(k *app.Checks) {
+func (in Resolvers) faults(k *app.Checks) {
 	for _, one := range [][2]string{{"Agent", in.Agent}, {"Validate", in.Validate}} {
 		if _, err := external.Split(one[1]); err != nil && one[1] != "" {
 			k.Add(one[0], one[1], "cannot be split into words")
@@ -57,8 +57,8 @@ func (in MergeMeans) faults(k *app.Checks) {
 // defaultMergeTimeout is how long an agent or a validator may take.
 const defaultMergeTimeout = 300 * time.Second
 
-// MergeRequest starts a merge.
-type MergeRequest struct {
+// Request starts a merge.
+type Request struct {
 	Sources  []string
 	Target   string
 	Scope    []string        // patterns; empty: everything
@@ -75,7 +75,7 @@ type MergeRequest struct {
 	Rebase bool
 	// MergeCommit: neither, also where the merge is pending.
 	MergeCommit bool
-	// Queue: only record the merge, at the end of the target's queue; MergeLand carries it
+	// Queue: only record the merge, at the end of the target's queue; LandQueue carries it
 	// out.
 	Queue bool
 	// Uncommitted work of the sources: merging.TakeUncommitted commits it on their branches;
@@ -84,16 +84,16 @@ type MergeRequest struct {
 	// Unread messages of the sources' agents: merging.LeaveUnread merges although there are
 	// constraints or immediate ones among them; "" or refuse is T409.
 	Unread string
-	MergeMeans
+	Resolvers
 	// withScope: code is merged with a Scope, too.
 	withScope bool
 }
 
-// refuse is the default of MergeRequest.Uncommitted and MergeRequest.Unread.
+// refuse is the default of Request.Uncommitted and Request.Unread.
 const refuse = "refuse"
 
 // Faults returns what is wrong with the request.
-func (in MergeRequest) Faults(name app.Names) []app.Fault {
+func (in Request) Faults(name app.Names) []app.Fault {
 	k := app.NewChecks(name)
 	k.Needed("Target", in.Target)
 	if len(in.Sources) == 0 {
@@ -114,7 +114,7 @@ func (in MergeRequest) Faults(name app.Names) []app.Fault {
 }
 
 // HowFaults adds faults of everything but the threads.
-func (in MergeRequest) HowFaults(k *app.Checks) {
+func (in Request) HowFaults(k *app.Checks) {
 	if in.Strategy != "" {
 		app.OneOf(k, "Strategy", in.Strategy, thread.Interactive, thread.AgentFirst, thread.HumanOnly, thread.Strict)
 	}
@@ -142,15 +142,15 @@ func (in MergeRequest) HowFaults(k *app.Checks) {
 // T203, T305, T507, T508, T509, T903; T301 while a conflict is open, T302, T304, T402,
 // T404; those of a write. With T301, T402 and T404 it also returns the result of the
 // pending merge.
-func Merge(c *app.Call, in MergeRequest) (*MergeResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+func Merge(c *app.Call, in Request) (*Result, error) {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	set, err := scope.Parse(in.Scope)
 	if err != nil {
 		return nil, codes.Of(err).With(fact.Of("threadId", in.Target))
 	}
-	if first, ok, err := app.Answered[MergeResult](c); ok || err != nil {
+	if first, ok, err := app.Answered[Result](c); ok || err != nil {
 		return first, err
 	}
 	conf, err := c.Settings()
@@ -166,14 +166,14 @@ func Merge(c *app.Call, in MergeRequest) (*MergeResult, error) {
 		if err := checkQueued(c, in); err != nil {
 			return nil, err
 		}
-		return merging.Queue(MergeCall(c, in.MergeMeans, conf), request)
+		return merging.Queue(SessionCall(c, in.Resolvers, conf), request)
 	}
 	result, err := in.beginOrResume(c, request, conf)
 	return result, in.meantBranch(c, err)
 }
 
 // meantBranch says how code lands on a branch, if a merge names one in place of its target.
-func (in MergeRequest) meantBranch(c *app.Call, err error) error {
+func (in Request) meantBranch(c *app.Call, err error) error {
 	if !codes.Has(err, codes.ThreadNotFound) || codes.Of(err).Facts().Text("threadId") != in.Target {
 		return err
 	}
@@ -188,11 +188,11 @@ func (in MergeRequest) meantBranch(c *app.Call, err error) error {
 	return codes.Of(err).WithHint("'" + in.Target + "' is a branch of no thread: " + line + " lands code there").WithNext(line + " --dry-run")
 }
 
-// LandOnto lands the code of the only source on a branch of no thread, as the merge of a
+// LandOnBranch lands the code of the only source on a branch of no thread, as the merge of a
 // request, with a message of its own for the commit ("": from the thread). Errors: those of
 // Merge.
-func LandOnto(c *app.Call, in MergeRequest, branch, message string) (*MergeResult, error) {
-	if first, ok, err := app.Answered[MergeResult](c); ok || err != nil {
+func LandOnBranch(c *app.Call, in Request, branch, message string) (*Result, error) {
+	if first, ok, err := app.Answered[Result](c); ok || err != nil {
 		return first, err
 	}
 	conf, err := c.Settings()
@@ -211,7 +211,7 @@ func LandOnto(c *app.Call, in MergeRequest, branch, message string) (*MergeResul
 }
 
 // beginOrResume carries a merge out, or goes on with it if it is pending.
-func (in MergeRequest) beginOrResume(c *app.Call, request merging.Request, conf app.Settings) (*MergeResult, error) {
+func (in Request) beginOrResume(c *app.Call, request merging.Request, conf app.Settings) (*Result, error) {
 	for kept := len(c.Warnings()); ; c.WarnAnew(kept) {
 		result, err := in.carryOut(c, request, conf)
 		if !codes.Has(err, codes.MergePending) {
@@ -235,10 +235,10 @@ func (in MergeRequest) beginOrResume(c *app.Call, request merging.Request, conf 
 }
 
 // resume goes on with the pending merge that T305 names if it is the one that is asked for.
-// Errors: T305 if it is not; those of MergeContinue.
-func (in MergeRequest) resume(c *app.Call, request merging.Request, conf app.Settings, pending *codes.Error) (*MergeResult, error) {
+// Errors: T305 if it is not; those of Continue.
+func (in Request) resume(c *app.Call, request merging.Request, conf app.Settings, pending *codes.Error) (*Result, error) {
 	id := pending.Facts().Text("mergeId")
-	same, differing, err := merging.Resumes(MergeCall(c, in.MergeMeans, conf), id, request)
+	same, differing, err := merging.Resumes(SessionCall(c, in.Resolvers, conf), id, request)
 	switch {
 	case err != nil:
 		return nil, err
@@ -249,16 +249,16 @@ func (in MergeRequest) resume(c *app.Call, request merging.Request, conf app.Set
 			WithHint("It was begun with other options (" + strings.Join(differing, ", ") + "): go on with it as it is (leslie merge continue " + id +
 				"), or abort it (leslie merge abort " + id + ") and merge again")
 	}
-	return MergeContinueRequest{Merge: id, DryRun: in.DryRun, Unread: in.Unread, MergeMeans: in.MergeMeans, resumed: true}.carryOut(c, conf)
+	return ContinueRequest{Merge: id, DryRun: in.DryRun, Unread: in.Unread, Resolvers: in.Resolvers, resumed: true}.carryOut(c, conf)
 }
 
-func (in MergeRequest) carryOut(c *app.Call, request merging.Request, conf app.Settings) (*MergeResult, error) {
+func (in Request) carryOut(c *app.Call, request merging.Request, conf app.Settings) (*Result, error) {
 	begin := merging.Start
 	if in.DryRun {
 		begin = merging.Preview
 	}
-	call := MergeCall(c, in.MergeMeans, conf)
-	agent, end, err := mergeAgent(c, in.MergeMeans, conf)
+	call := SessionCall(c, in.Resolvers, conf)
+	agent, end, err := mergeAgent(c, in.Resolvers, conf)
 	if err != nil {
 		return nil, err
 	}
@@ -318,7 +318,7 @@ func awaitLanding(c *app.Call, target thread.ThreadID, pending string) (ended bo
 
 // finishMerge asks and applies. A merge with nothing to do is not an operation; its
 // result is still stored for a request id.
-func finishMerge(c *app.Call, s *merging.Session) (*MergeResult, error) {
+func finishMerge(c *app.Call, s *merging.Session) (*Result, error) {
 	result, err := s.Finish()
 	if err == nil {
 		err = c.KeepUnchanged(result)
@@ -332,7 +332,7 @@ func finishMerge(c *app.Call, s *merging.Session) (*MergeResult, error) {
 
 // warnUnpushed warns, in a project on several machines, of a branch with landed code that
 // no remote of git has (W511).
-func warnUnpushed(c *app.Call, d *MergeResult) {
+func warnUnpushed(c *app.Call, d *Result) {
 	if c.Project().Link() == nil || d == nil || d.Code == nil || !d.Code.Landed || d.Code.Commit == nil {
 		return
 	}
@@ -345,34 +345,34 @@ func warnUnpushed(c *app.Call, d *MergeResult) {
 	}
 }
 
-// MergeListRequest lists pending merges.
-type MergeListRequest struct {
+// ListRequest lists pending merges.
+type ListRequest struct {
 	Limit int // 0: all
 }
 
-// MergeListResult has the pending merges.
-type MergeListResult struct{ app.Items[merging.Item] }
+// ListResult has the pending merges.
+type ListResult struct{ app.Items[merging.Item] }
 
-// MergeList lists pending merges. Errors: those of a view.
-func MergeList(c *app.Call, in MergeListRequest) (*MergeListResult, error) {
+// List lists pending merges. Errors: those of a view.
+func List(c *app.Call, in ListRequest) (*ListResult, error) {
 	var all []merging.Item
 	if _, err := c.View(func(s *thread.State) error { all = merging.Pendings(s, ""); return nil }); err != nil {
 		return nil, err
 	}
-	return &MergeListResult{app.First(all, in.Limit)}, nil
+	return &ListResult{app.First(all, in.Limit)}, nil
 }
 
-// MergeStatusRequest names a pending merge.
-type MergeStatusRequest struct {
+// StatusRequest names a pending merge.
+type StatusRequest struct {
 	Merge string
 	// Conflict is a conflict's id, the beginning of one, or a path; "" for all.
 	Conflict string
 }
 
-// MergeStatus shows a pending merge as of now, with its conflicts in full. Errors: T303,
+// Status shows a pending merge as of now, with its conflicts in full. Errors: T303,
 // T105, T903 for a conflict that it does not have, and those of planning it.
-func MergeStatus(c *app.Call, in MergeStatusRequest) (*MergeResult, error) {
-	s, err := merging.Look(MergeCall(c, MergeMeans{}, app.Settings{}), in.Merge)
+func Status(c *app.Call, in StatusRequest) (*Result, error) {
+	s, err := merging.Look(SessionCall(c, Resolvers{}, app.Settings{}), in.Merge)
 	if err != nil {
 		return nil, err
 	}
@@ -386,14 +386,14 @@ func MergeStatus(c *app.Call, in MergeStatusRequest) (*MergeResult, error) {
 	return result, err
 }
 
-// MergeResolveRequest decides a part of a pending merge.
-type MergeResolveRequest struct {
+// ResolveRequest decides a part of a pending merge.
+type ResolveRequest struct {
 	Merge          string
 	merging.Choice // with Additions, Take is merge.TakeBoth
 }
 
 // Faults returns what is wrong with the request.
-func (in MergeResolveRequest) Faults(name app.Names) []app.Fault {
+func (in ResolveRequest) Faults(name app.Names) []app.Fault {
 	k := app.NewChecks(name)
 	k.Needed("Merge", in.Merge)
 	k.Needed("Take", in.Take)
@@ -403,39 +403,39 @@ func (in MergeResolveRequest) Faults(name app.Names) []app.Fault {
 	return k.Faults
 }
 
-// MergeResolve records a decision. Errors: T303, T105, T402, T903, those of planning
+// Resolve records a decision. Errors: T303, T105, T402, T903, those of planning
 // the merge, and of a write.
-func MergeResolve(c *app.Call, in MergeResolveRequest) (*MergeResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+func Resolve(c *app.Call, in ResolveRequest) (*Result, error) {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
-	if first, ok, err := app.Answered[MergeResult](c); ok || err != nil {
+	if first, ok, err := app.Answered[Result](c); ok || err != nil {
 		return first, err
 	}
 	conf, err := c.Configured()
 	if err != nil {
 		return nil, err
 	}
-	s, err := merging.Load(MergeCall(c, MergeMeans{}, conf), in.Merge)
+	s, err := merging.Load(SessionCall(c, Resolvers{}, conf), in.Merge)
 	if err != nil {
 		return nil, err
 	}
 	return s.Choose(in.Choice)
 }
 
-// MergeContinueRequest continues a pending merge.
-type MergeContinueRequest struct {
+// ContinueRequest continues a pending merge.
+type ContinueRequest struct {
 	Merge string
 	// DryRun: show what would happen without changing anything.
 	DryRun bool
-	// Unread is as in MergeRequest, and holds for the merge from then on.
+	// Unread is as in Request, and holds for the merge from then on.
 	Unread string
-	MergeMeans
+	Resolvers
 	resumed bool // by the line that began it
 }
 
 // Faults returns what is wrong with the request.
-func (in MergeContinueRequest) Faults(name app.Names) []app.Fault {
+func (in ContinueRequest) Faults(name app.Names) []app.Fault {
 	k := app.NewChecks(name)
 	k.Needed("Merge", in.Merge)
 	if in.Unread != "" {
@@ -445,13 +445,13 @@ func (in MergeContinueRequest) Faults(name app.Names) []app.Fault {
 	return k.Faults
 }
 
-// MergeContinue takes decisions from the edited files with markers, asks about the
+// Continue takes decisions from the edited files with markers, asks about the
 // rest, and applies the merge if nothing is open. Errors: T303 and those of Merge.
-func MergeContinue(c *app.Call, in MergeContinueRequest) (*MergeResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+func Continue(c *app.Call, in ContinueRequest) (*Result, error) {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
-	if first, ok, err := app.Answered[MergeResult](c); ok || err != nil {
+	if first, ok, err := app.Answered[Result](c); ok || err != nil {
 		return first, err
 	}
 	conf, err := c.Settings()
@@ -461,9 +461,9 @@ func MergeContinue(c *app.Call, in MergeContinueRequest) (*MergeResult, error) {
 	return in.carryOut(c, conf)
 }
 
-func (in MergeContinueRequest) carryOut(c *app.Call, conf app.Settings) (*MergeResult, error) {
-	call := MergeCall(c, in.MergeMeans, conf)
-	agent, end, err := mergeAgent(c, in.MergeMeans, conf)
+func (in ContinueRequest) carryOut(c *app.Call, conf app.Settings) (*Result, error) {
+	call := SessionCall(c, in.Resolvers, conf)
+	agent, end, err := mergeAgent(c, in.Resolvers, conf)
 	if err != nil {
 		return nil, err
 	}
@@ -494,38 +494,38 @@ func (in MergeContinueRequest) carryOut(c *app.Call, conf app.Settings) (*MergeR
 	return finishMerge(c, s)
 }
 
-// MergeAbortRequest names a pending merge.
-type MergeAbortRequest struct{ Merge string }
+// AbortRequest names a pending merge.
+type AbortRequest struct{ Merge string }
 
-// MergeAbort removes a pending merge; its target does not change. Errors: T303, T105,
+// Abort removes a pending merge; its target does not change. Errors: T303, T105,
 // and those of a write.
-func MergeAbort(c *app.Call, in MergeAbortRequest) (*MergeResult, error) {
-	return merging.Abort(MergeCall(c, MergeMeans{}, app.Settings{}), in.Merge)
+func Abort(c *app.Call, in AbortRequest) (*Result, error) {
+	return merging.Abort(SessionCall(c, Resolvers{}, app.Settings{}), in.Merge)
 }
 
-// MergePlan returns what the merge of a request would do. Errors: T509.
-func MergePlan(c *app.Call, g thread.Approval) ([]merging.PlannedFile, error) {
+// PlanOfApproval returns what the merge of a request would do. Errors: T509.
+func PlanOfApproval(c *app.Call, g thread.Approval) ([]merging.PlannedFile, error) {
 	return merging.ReadPlan(c.Store(), g.Plan)
 }
 
-// MergeChanged returns the paths for which a merge would now do something else than
+// ChangedSinceApproval returns the paths for which a merge would now do something else than
 // the request says. Errors: T509, and those of planning the merge.
-func MergeChanged(c *app.Call, g thread.Approval) ([]string, error) {
-	return merging.Differing(MergeCall(c, MergeMeans{}, app.Settings{}), g)
+func ChangedSinceApproval(c *app.Call, g thread.Approval) ([]string, error) {
+	return merging.Differing(SessionCall(c, Resolvers{}, app.Settings{}), g)
 }
 
-// MergeCall returns the call in the form that a merge session needs.
-func MergeCall(c *app.Call, means MergeMeans, conf app.Settings) merging.Call {
+// SessionCall returns the call in the form that a merge session needs.
+func SessionCall(c *app.Call, means Resolvers, conf app.Settings) merging.Call {
 	return merging.Call{
 		Context: c.Context(), Operations: mergeOperations{c}, Files: c.Store(), As: c.Caller().As, Actor: c.Caller().Actor, Doubted: c.Doubted(), Now: c.Now, Root: c.Project().Root(),
 		NewID:  func(prefix string, taken func(string) bool) string { return c.NewID("", prefix, taken) },
 		Policy: conf.Policy, Retry: c.Project().Environment().Retry,
 		Timeout: cmp.Or(means.Timeout, defaultMergeTimeout), Environ: c.Project().Environment().Environ,
 		Validate: merging.Validators{
-			Named: means.Validate, Artifacts: conf.Validate, Code: conf.ValidateCode, CodeTimeout: cmp.Or(means.Timeout, code.CodeValidateTime),
+			Named: means.Validate, Artifacts: conf.Validate, Code: conf.ValidateCode, CodeTimeout: cmp.Or(means.Timeout, code.ValidateTime),
 		},
 		CheckOut: func(target thread.Thread, repo *git.Repo, commit git.Commit) (*merging.Place, func(), error) {
-			return code.CheckOut(c, target, repo, commit)
+			return code.CheckOutForValidation(c, target, repo, commit)
 		},
 		Person: means.Person, Approver: means.Approver,
 		Repository: oneRepo(c), HoldLanding: func(m thread.Merge) (func(), error) { return holdLanding(c, m) },
@@ -588,7 +588,7 @@ func (o mergeOperations) Update(about thread.ThreadID, prepare func(*store.Stage
 }
 
 // Commit implements merging.Operations.
-func (o mergeOperations) Commit(prepare func(*store.Stage) error, rule func(*thread.State, thread.Stamp) (*MergeResult, thread.ThreadID, error)) (*MergeResult, error) {
+func (o mergeOperations) Commit(prepare func(*store.Stage) error, rule func(*thread.State, thread.Stamp) (*Result, thread.ThreadID, error)) (*Result, error) {
 	stage, err := o.stage(prepare)
 	if err != nil {
 		return nil, err
@@ -604,7 +604,7 @@ func (o mergeOperations) stage(prepare func(*store.Stage) error) (*store.Stage, 
 	if prepare == nil {
 		return nil, nil
 	}
-	stage, err := o.c.Store().Stage(o.c.Operation().Operation)
+	stage, err := o.c.Store().Stage(o.c.Stamp().Operation)
 	if err != nil {
 		return nil, err
 	}

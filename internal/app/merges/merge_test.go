@@ -153,7 +153,7 @@ func TestAPersonConfirmsAMergeOfMoreThanOneDecision(t *testing.T) {
 			_, err := s.Answer(merging.Answer{About: s.Conflicts()[0].ID, Decision: merge.Decision{Take: merge.TakeTheirs, How: "user", Actor: "kim"}})
 			return err
 		}}
-		_, err := merges.Merge(m.call(), intoMain(merges.MergeMeans{Person: person}))
+		_, err := merges.Merge(m.call(), intoMain(merges.Resolvers{Person: person}))
 		require.NoError(t, err)
 		assert.Equal(t, want, reviewed, "%d conflicts", n)
 		if n > 1 {
@@ -173,7 +173,7 @@ func TestAPersonWhoLeavesLeavesTheMergePending(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := diverging(t, 2, nil)
-			result, err := merges.Merge(m.call(), intoMain(merges.MergeMeans{Person: person}))
+			result, err := merges.Merge(m.call(), intoMain(merges.Resolvers{Person: person}))
 			require.True(t, codes.Has(err, codes.MergeConflict), "%v", err)
 			require.ErrorIs(t, err, merging.ErrLeft)
 			require.Equal(t, merging.Pending, result.Status)
@@ -181,7 +181,7 @@ func TestAPersonWhoLeavesLeavesTheMergePending(t *testing.T) {
 			if name == "the review" {
 				assert.NotContains(t, codes.Of(err).Hint(), "--take", "nothing is open")
 			}
-			_, err = merges.MergeContinue(m.call(), merges.MergeContinueRequest{Merge: string(*result.MergeID), MergeMeans: merges.MergeMeans{Person: taking(merge.TakeTheirs)}})
+			_, err = merges.Continue(m.call(), merges.ContinueRequest{Merge: string(*result.MergeID), Resolvers: merges.Resolvers{Person: taking(merge.TakeTheirs)}})
 			require.NoError(t, err)
 			assert.Equal(t, "theirs 1\n", m.read("main", "plan-1.md"))
 		})
@@ -191,7 +191,7 @@ func TestAPersonWhoLeavesLeavesTheMergePending(t *testing.T) {
 func TestNobodyLeftAMergeAboutWhichNobodyWasAsked(t *testing.T) {
 	t.Parallel()
 	m := diverging(t, 1, nil)
-	_, err := merges.Merge(m.call(), intoMain(merges.MergeMeans{}))
+	_, err := merges.Merge(m.call(), intoMain(merges.Resolvers{}))
 	require.True(t, codes.Has(err, codes.MergeConflict), "%v", err)
 	assert.NotErrorIs(t, err, merging.ErrLeft)
 }
@@ -206,7 +206,7 @@ func TestAPersonLearnsWhichThreadsMoved(t *testing.T) {
 		}
 		return nil
 	}}
-	_, err := merges.Merge(m.call(), intoMain(merges.MergeMeans{Person: person}))
+	_, err := merges.Merge(m.call(), intoMain(merges.Resolvers{Person: person}))
 	require.NoError(t, err)
 	assert.Equal(t, [][]thread.ThreadID{nil, nil, {"child"}, nil}, moved)
 }
@@ -218,13 +218,13 @@ func TestTheDiffOfAMergeIsWhatItChanges(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(m.Root(), store.Dir, store.ThreadsDir, "child", "gone.md")))
 	var files []merges.FileDiff
 	person := reviewer{taking(merge.TakeTheirs), func(s *merging.Session) error {
-		d, err := merges.MergeDiff(t.Context(), s)
+		d, err := merges.SessionDiff(t.Context(), s)
 		if err == nil {
 			files = d.Files
 		}
 		return err
 	}}
-	_, err := merges.Merge(m.call(), intoMain(merges.MergeMeans{Person: person}))
+	_, err := merges.Merge(m.call(), intoMain(merges.Resolvers{Person: person}))
 	require.NoError(t, err)
 	var got []string
 	for _, f := range files {
@@ -233,8 +233,8 @@ func TestTheDiffOfAMergeIsWhatItChanges(t *testing.T) {
 	assert.Equal(t, []string{"deleted gone.md +0 -1 false", "added new.bin +0 -0 true", "modified plan-0.md +1 -1 false", "modified plan-1.md +1 -1 false"}, got)
 }
 
-func intoMain(means merges.MergeMeans) merges.MergeRequest {
-	return merges.MergeRequest{Sources: []string{"child"}, Target: "main", MergeMeans: means}
+func intoMain(means merges.Resolvers) merges.Request {
+	return merges.Request{Sources: []string{"child"}, Target: "main", Resolvers: means}
 }
 
 func TestAMergeThatIsAbortedLeavesNothingBehind(t *testing.T) {
@@ -244,12 +244,12 @@ func TestAMergeThatIsAbortedLeavesNothingBehind(t *testing.T) {
 	before := m.stored()
 	for i := range 4 {
 		m.write("child", map[string]string{"picture.bin": "\x00" + strings.Repeat(strconv.Itoa(i), 5<<20)})
-		result, err := merges.Merge(m.call(), intoMain(merges.MergeMeans{}))
+		result, err := merges.Merge(m.call(), intoMain(merges.Resolvers{}))
 		require.True(t, codes.Has(err, codes.MergeConflict), "%v", err)
 		require.Equal(t, merging.Pending, result.Status)
-		_, err = merges.MergeStatus(m.call(), merges.MergeStatusRequest{Merge: string(*result.MergeID)})
+		_, err = merges.Status(m.call(), merges.StatusRequest{Merge: string(*result.MergeID)})
 		require.NoError(t, err)
-		_, err = merges.MergeAbort(m.call(), merges.MergeAbortRequest{Merge: string(*result.MergeID)})
+		_, err = merges.Abort(m.call(), merges.AbortRequest{Merge: string(*result.MergeID)})
 		require.NoError(t, err)
 	}
 	assert.Equal(t, before, m.stored(), "bytes of blobs")
@@ -289,7 +289,7 @@ func TestAnAnswerReadsNoFileAgain(t *testing.T) {
 		answered = syncs
 		return err
 	})
-	mc := merges.MergeCall(c, merges.MergeMeans{Person: person}, app.Combine(app.Config{}, app.Config{}))
+	mc := merges.SessionCall(c, merges.Resolvers{Person: person}, app.Combine(app.Config{}, app.Config{}))
 	mc.Files = counted{c.Store(), &trees, &contents}
 	s, err := merging.Start(mc, merging.Request{Target: "main", Sources: []string{"child"}})
 	require.NoError(t, err)
@@ -316,7 +316,7 @@ func TestWhatMovedIsSeenWhenTheMergeIsApplied(t *testing.T) {
 		assert.Len(t, s.Open(""), 3-times, "open conflicts")
 		return taking(merge.TakeBoth)(s)
 	})
-	result, err := merges.Merge(m.call(), intoMain(merges.MergeMeans{Person: person}))
+	result, err := merges.Merge(m.call(), intoMain(merges.Resolvers{Person: person}))
 	require.NoError(t, err)
 	assert.Equal(t, merging.Merged, result.Status)
 	assert.Equal(t, 2, times)
@@ -334,7 +334,7 @@ func TestAMergeWhoseSourceNeverRestsIsT304(t *testing.T) {
 		m.write("child", map[string]string{"plan-0.md": strings.Repeat("again\n", times)})
 		return taking(merge.TakeOurs)(s)
 	})
-	_, err := merges.Merge(m.call(), intoMain(merges.MergeMeans{Person: person}))
+	_, err := merges.Merge(m.call(), intoMain(merges.Resolvers{Person: person}))
 	require.True(t, codes.Has(err, codes.MergeStale), "%v", err)
 	assert.Equal(t, 3, times)
 	assert.Equal(t, "ours 0\n", m.read("main", "plan-0.md"))
@@ -355,19 +355,19 @@ func TestReadersSeeAMergeWholeOrNotAtAll(t *testing.T) {
 				default:
 				}
 				c := m.Call(t.Context(), app.Caller{As: thread.Agent, Actor: "reader"}, app.Request{Command: "merge", ReadOnly: true})
-				result, err := merges.Merge(c, merges.MergeRequest{Sources: []string{"child"}, Target: "main", DryRun: true})
+				result, err := merges.Merge(c, merges.Request{Sources: []string{"child"}, Target: "main", DryRun: true})
 				if codes.Has(err, codes.MergePending) {
 					continue
 				}
 				if assert.NoError(t, err) {
 					assert.Contains(t, []int{0, 8}, len(result.Conflicts), "conflicts")
 				}
-				_, err = merges.MergeList(m.call(), merges.MergeListRequest{})
+				_, err = merges.List(m.call(), merges.ListRequest{})
 				assert.NoError(t, err)
 			}
 		})
 	}
-	result, err := merges.Merge(m.call(), intoMain(merges.MergeMeans{Person: taking(merge.TakeTheirs)}))
+	result, err := merges.Merge(m.call(), intoMain(merges.Resolvers{Person: taking(merge.TakeTheirs)}))
 	close(done)
 	readers.Wait()
 	require.NoError(t, err)
@@ -382,15 +382,15 @@ func TestAMergeThatNobodyCheckedIsRefused(t *testing.T) {
 	b := apptest.New(t)
 	before := b.Tree()
 	for reason, do := range map[string]apptest.Asked{
-		"Target is missing; Sources is missing":          apptest.Ask(merges.Merge, merges.MergeRequest{}),
-		"Sources must be an id":                          apptest.Ask(merges.Merge, merges.MergeRequest{Sources: []string{"../x"}, Target: "main"}),
-		"Sources names the target":                       apptest.Ask(merges.Merge, merges.MergeRequest{Sources: []string{"main"}, Target: "main"}),
-		`Sources names "part" twice`:                     apptest.Ask(merges.Merge, merges.MergeRequest{Sources: []string{"part", "part"}, Target: "main"}),
-		"Strategy must be":                               apptest.Ask(merges.Merge, merges.MergeRequest{Sources: []string{"part"}, Target: "main", Strategy: "boldly"}),
-		"Agent cannot be split into words":               apptest.Ask(merges.Merge, merges.MergeRequest{Sources: []string{"part"}, Target: "main", MergeMeans: merges.MergeMeans{Agent: "'"}}),
-		"Merge is missing; Validate cannot be split":     apptest.Ask(merges.MergeContinue, merges.MergeContinueRequest{MergeMeans: merges.MergeMeans{Validate: "'"}}),
-		"Merge is missing; Take is missing":              apptest.Ask(merges.MergeResolve, merges.MergeResolveRequest{}),
-		"Take needs a content, and the path or conflict": apptest.Ask(merges.MergeResolve, merges.MergeResolveRequest{Merge: "m", Choice: merging.Choice{Take: merge.TakeText}}),
+		"Target is missing; Sources is missing":          apptest.Ask(merges.Merge, merges.Request{}),
+		"Sources must be an id":                          apptest.Ask(merges.Merge, merges.Request{Sources: []string{"../x"}, Target: "main"}),
+		"Sources names the target":                       apptest.Ask(merges.Merge, merges.Request{Sources: []string{"main"}, Target: "main"}),
+		`Sources names "part" twice`:                     apptest.Ask(merges.Merge, merges.Request{Sources: []string{"part", "part"}, Target: "main"}),
+		"Strategy must be":                               apptest.Ask(merges.Merge, merges.Request{Sources: []string{"part"}, Target: "main", Strategy: "boldly"}),
+		"Agent cannot be split into words":               apptest.Ask(merges.Merge, merges.Request{Sources: []string{"part"}, Target: "main", Resolvers: merges.Resolvers{Agent: "'"}}),
+		"Merge is missing; Validate cannot be split":     apptest.Ask(merges.Continue, merges.ContinueRequest{Resolvers: merges.Resolvers{Validate: "'"}}),
+		"Merge is missing; Take is missing":              apptest.Ask(merges.Resolve, merges.ResolveRequest{}),
+		"Take needs a content, and the path or conflict": apptest.Ask(merges.Resolve, merges.ResolveRequest{Merge: "m", Choice: merging.Choice{Take: merge.TakeText}}),
 	} {
 		err := do(b.Person())
 		assert.True(t, codes.Has(err, codes.InvalidArgument), "%s: %v", reason, err)

@@ -19,7 +19,7 @@ import (
 type PullRequest struct {
 	Thread string // "": the thread that the caller speaks for
 	From   string // "": its parent, or its only dependency
-	// The others are as in MergeRequest, but a Scope limits artifacts alone. Without one
+	// The others are as in Request, but a Scope limits artifacts alone. Without one
 	// the parent's artifacts are limited to those that the thread inherited.
 	Scope           []string
 	Strategy        thread.Strategy
@@ -28,13 +28,13 @@ type PullRequest struct {
 	Only            string
 	Squash, Queue   bool
 	Uncommitted     string
-	MergeMeans
+	Resolvers
 }
 
 // merge is the merge that a request asks for, without its threads.
-func (in PullRequest) merge() MergeRequest {
-	return MergeRequest{
-		Scope: in.Scope, Strategy: in.Strategy, RequireApproval: in.RequireApproval, DryRun: in.DryRun, MergeMeans: in.MergeMeans,
+func (in PullRequest) merge() Request {
+	return Request{
+		Scope: in.Scope, Strategy: in.Strategy, RequireApproval: in.RequireApproval, DryRun: in.DryRun, Resolvers: in.Resolvers,
 		Only: in.Only, Squash: in.Squash, Queue: in.Queue, Uncommitted: in.Uncommitted, withScope: true,
 		Unread: merging.LeaveUnread, // it lands nothing: whoever pulls is brought up to date
 	}
@@ -50,10 +50,10 @@ func (in PullRequest) Faults(name app.Names) []app.Fault {
 // Pull is Merge of a thread's parent, or of a dependency, into it; where it builds on neither, or
 // From names it, pullBranch of the branch from which its code began. Errors: T903 if none of these
 // is there or the thread has several dependencies, and those of Merge and pullBranch.
-func Pull(c *app.Call, in PullRequest) (*MergeResult, error) {
+func Pull(c *app.Call, in PullRequest) (*Result, error) {
 	m := in.merge()
 	m.Target, m.Sources = c.ThreadOr(in.Thread), []string{in.From}
-	if t, err := code.OwnCode(c, m.Target, thread.CodeReady); err == nil && in.pullsBranch(c, t) {
+	if t, err := code.Owner(c, m.Target, thread.CodeReady); err == nil && in.pullsBranch(c, t) {
 		return pullBranch(c, in, t)
 	}
 	if in.From == "" || len(in.Scope) == 0 || in.Only != merging.OnlyArtifacts {

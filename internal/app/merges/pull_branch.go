@@ -31,7 +31,7 @@ func pulledBranch(t thread.Thread) (ref, name string) {
 // worktree. What is not committed there stays. Errors: T903 for what only goes with a thread; T801;
 // T802 if that branch is gone; T805; T806 for lines that both changed, and for local work that is
 // in the way; T808.
-func pullBranch(c *app.Call, in PullRequest, t thread.Thread) (*MergeResult, error) {
+func pullBranch(c *app.Call, in PullRequest, t thread.Thread) (*Result, error) {
 	if in.DryRun {
 		c.ReadOnly()
 	}
@@ -40,12 +40,12 @@ func pullBranch(c *app.Call, in PullRequest, t thread.Thread) (*MergeResult, err
 		return nil, codes.InvalidArgument.New(fact.Of("reason", "thread '"+string(t.ID)+"' builds on no thread: what it pulls is the branch "+name+", as git merges it; only a dry run goes with that"), fact.Of("threadId", t.ID)).
 			WithNext("leslie context " + string(t.ID))
 	}
-	release, err := code.HoldCode(c, t.ID)
+	release, err := code.Hold(c, t.ID)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if _, err := c.View(func(s *thread.State) error { return c.RespectClaim(s, string(t.ID), c.Operation()) }); err != nil {
+	if _, err := c.View(func(s *thread.State) error { return c.RespectClaim(s, string(t.ID), c.Stamp()) }); err != nil {
 		return nil, err
 	}
 	repo, err := code.RepoOf(c, t)
@@ -56,7 +56,7 @@ func pullBranch(c *app.Call, in PullRequest, t thread.Thread) (*MergeResult, err
 		return nil, thread.Busy(err, t.ID)
 	}
 	p := &merging.PulledBranch{From: name, Branch: t.Branch}
-	d := &MergeResult{Target: t.ID, Sources: []thread.ThreadID{}, Files: []merging.File{}, Conflicts: []merge.Conflict{}, Branch: p, Status: merging.NothingToDo}
+	d := &Result{Target: t.ID, Sources: []thread.ThreadID{}, Files: []merging.File{}, Conflicts: []merge.Conflict{}, Branch: p, Status: merging.NothingToDo}
 	to, commits, err := joinBranch(c, repo, t, ref, name, p)
 	if err != nil || commits == 0 {
 		return d, err

@@ -18,7 +18,7 @@ import (
 // continue does it, in operations of its own.
 
 // queueFaults adds faults for what a merge that is only queued cannot have.
-func (in MergeRequest) queueFaults(k *app.Checks) {
+func (in Request) queueFaults(k *app.Checks) {
 	if in.DryRun {
 		k.With("DryRun", "Queue", "", "goes without %s: a queued merge is not planned", k.Name("DryRun"))
 	}
@@ -27,15 +27,15 @@ func (in MergeRequest) queueFaults(k *app.Checks) {
 	}
 }
 
-// MergeLandRequest lands the queue of a thread.
-type MergeLandRequest struct {
+// LandQueueRequest lands the queue of a thread.
+type LandQueueRequest struct {
 	Target string
 	Limit  int // end after so many have landed; 0: land all
-	MergeMeans
+	Resolvers
 }
 
 // Faults returns what is wrong with the request.
-func (in MergeLandRequest) Faults(name app.Names) []app.Fault {
+func (in LandQueueRequest) Faults(name app.Names) []app.Fault {
 	k := app.NewChecks(name)
 	if in.Limit < 0 {
 		k.Add("Limit", "", "must not be negative")
@@ -44,18 +44,18 @@ func (in MergeLandRequest) Faults(name app.Names) []app.Fault {
 	return k.Faults
 }
 
-// MergeLandResult has the merges of the queue that were tried, in the order of the queue.
-type MergeLandResult struct {
+// LandQueueResult has the merges of the queue that were tried, in the order of the queue.
+type LandQueueResult struct {
 	Target thread.ThreadID `json:"target"`
-	Items  []LandedMerge   `json:"items"`
+	Items  []QueueOutcome  `json:"items"`
 	Landed int             `json:"landed"`
 	// Left is how many were not tried.
 	Left int `json:"left"`
 	app.Change
 }
 
-// LandedMerge says what became of one merge: merged, or queued as before.
-type LandedMerge struct {
+// QueueOutcome says what became of one merge: merged, or queued as before.
+type QueueOutcome struct {
 	MergeID thread.MergeID    `json:"mergeId"`
 	Sources []thread.ThreadID `json:"sources"`
 	Status  merging.Status    `json:"status"`
@@ -63,23 +63,23 @@ type LandedMerge struct {
 	Revision *thread.Revision    `json:"revision,omitempty"`
 	Code     *merging.CodeResult `json:"code,omitempty"`
 	// Error says why it stays in the queue.
-	Error *NotLanded `json:"error,omitempty"`
+	Error *LandingFailure `json:"error,omitempty"`
 }
 
-// NotLanded is why a merge has not landed, with lines that go on.
-type NotLanded struct {
+// LandingFailure is why a merge has not landed, with lines that go on.
+type LandingFailure struct {
 	Code    codes.Code `json:"code"`
 	Message string     `json:"message"`
 	Next    []string   `json:"next"`
 }
 
-// MergeLand lands the merges that are queued for a thread, the oldest first, each planned
+// LandQueue lands the merges that are queued for a thread, the oldest first, each planned
 // on what the target has by then. One that cannot land stays queued with the reason, and
 // the others pass. Errors: T101, T105, T107, T108; T805 if another call has landed merges
 // into the thread for too long; those of a write, and T904, which end the run; otherwise
 // that of the first merge that has not landed. A result accompanies all but the first four.
-func MergeLand(c *app.Call, in MergeLandRequest) (*MergeLandResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+func LandQueue(c *app.Call, in LandQueueRequest) (*LandQueueResult, error) {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	conf, err := c.Settings()
@@ -102,7 +102,7 @@ func MergeLand(c *app.Call, in MergeLandRequest) (*MergeLandResult, error) {
 		return nil, err
 	}
 	in.Person, in.Approver = nil, nil
-	agent, end, err := mergeAgent(c, in.MergeMeans, conf)
+	agent, end, err := mergeAgent(c, in.Resolvers, conf)
 	if err != nil {
 		return nil, err
 	}
@@ -118,11 +118,11 @@ type landingQueue struct {
 	target     thread.Thread
 	waiting    []thread.Merge
 	killed     []thread.Merge // others, whose landing was interrupted
-	in         MergeLandRequest
+	in         LandQueueRequest
 	conf       app.Settings
 	agent      *merging.Agent
 	repository func(thread.Thread) (*git.Repo, error)
-	result     *MergeLandResult
+	result     *LandQueueResult
 	first      error // of the first merge that has not landed
 }
 
@@ -136,7 +136,7 @@ func queueOf(c *app.Call, target string) (*landingQueue, error) {
 		if q.target, err = s.LiveThread(target); err != nil {
 			return err
 		}
-		found, err := s.RespectClaim(string(q.target.ID), c.Operation())
+		found, err := s.RespectClaim(string(q.target.ID), c.Stamp())
 		if err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func queueOf(c *app.Call, target string) (*landingQueue, error) {
 		return nil
 	})
 	c.SetTarget(q.target.ID)
-	q.result = &MergeLandResult{Target: q.target.ID, Items: []LandedMerge{}}
+	q.result = &LandQueueResult{Target: q.target.ID, Items: []QueueOutcome{}}
 	return q, err
 }
 
@@ -165,10 +165,10 @@ func holdQueue(c *app.Call, id thread.ThreadID) (release func(), err error) {
 	return release, err
 }
 
-// land tries one merge after the other. Errors: see MergeLand.
+// land tries one merge after the other. Errors: see LandQueue.
 func (q *landingQueue) land(c *app.Call) error {
 	for _, m := range q.killed {
-		if err := merging.RepairKilledLanding(MergeCall(c, q.in.MergeMeans, q.conf), m, q.target); err != nil {
+		if err := merging.RepairKilledLanding(SessionCall(c, q.in.Resolvers, q.conf), m, q.target); err != nil {
 			return err
 		}
 	}
@@ -208,18 +208,18 @@ func (q *landingQueue) try(c *app.Call, m thread.Merge) error {
 
 // carryOut continues a merge in a call of its own; why says why it stays queued. The item
 // is nil if somebody else has landed or aborted it. Its error ends the run.
-func (q *landingQueue) carryOut(one *app.Call, m thread.Merge) (item *LandedMerge, why *codes.Error, err error) {
-	call := MergeCall(one, q.in.MergeMeans, q.conf)
+func (q *landingQueue) carryOut(one *app.Call, m thread.Merge) (item *QueueOutcome, why *codes.Error, err error) {
+	call := SessionCall(one, q.in.Resolvers, q.conf)
 	call.Repository, call.Agent = q.repository, q.agent
 	s, err := merging.Load(call, string(m.ID))
-	var merged *MergeResult
+	var merged *Result
 	if err == nil {
 		err = checkLanding(one, m)
 	}
 	if err == nil {
 		merged, err = s.Finish()
 	}
-	item = &LandedMerge{MergeID: m.ID, Sources: m.Sources, Status: merging.Merged}
+	item = &QueueOutcome{MergeID: m.ID, Sources: m.Sources, Status: merging.Merged}
 	switch why = codes.Of(err); {
 	case err == nil:
 		item.Revision, item.Code = one.Revision(), merged.Code
@@ -229,7 +229,7 @@ func (q *landingQueue) carryOut(one *app.Call, m thread.Merge) (item *LandedMerg
 	case why == nil || endsRun(why.Code()):
 		return nil, nil, err
 	}
-	item.Status, item.Error = merging.Queued, &NotLanded{Code: why.Code(), Message: why.Error(), Next: append([]string{}, why.Next()...)}
+	item.Status, item.Error = merging.Queued, &LandingFailure{Code: why.Code(), Message: why.Error(), Next: append([]string{}, why.Next()...)}
 	if why.Code() == codes.ReadFailed && !one.Changed() {
 		return item, why, nil // the disk failed, not the merge
 	}
@@ -247,7 +247,7 @@ func checkLanding(c *app.Call, m thread.Merge) error {
 		return err
 	}
 	for _, t := range sources {
-		if err := code.CheckOnce(c, t); err != nil {
+		if err := code.RunChecksNow(c, t); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // noteLacked adds to a merge that found nothing to do the sources whose commits the target
 // lacks, with W809 for each.
-func noteLacked(c *app.Call, d *MergeResult) {
+func noteLacked(c *app.Call, d *Result) {
 	if d.Status != merging.NothingToDo {
 		return
 	}
@@ -33,14 +33,14 @@ func noteLacked(c *app.Call, d *MergeResult) {
 	if err != nil {
 		return
 	}
-	for _, b := range code.CodeBehind(c, t, others, lands) {
+	for _, b := range code.Behind(c, t, others, lands) {
 		d.CodeBehind = append(d.CodeBehind, b.From)
 	}
 }
 
 // checkQueued warns of checks that fail where the branches of a queued merge's sources begin
 // (W811), and returns T114 if an agent queues a source that fails its checks.
-func checkQueued(c *app.Call, in MergeRequest) error {
+func checkQueued(c *app.Call, in Request) error {
 	var sources []thread.Thread
 	_, err := c.View(func(s *thread.State) error {
 		sources = nil
@@ -67,7 +67,7 @@ func checkQueued(c *app.Call, in MergeRequest) error {
 		if c.ByPerson() {
 			continue
 		}
-		if err := code.CheckOnce(c, t); err != nil {
+		if err := code.RunChecksNow(c, t); err != nil {
 			return codes.Of(err).WithHint("Correct the code in the thread's worktree and commit it, then queue it again")
 		}
 	}

@@ -127,7 +127,7 @@ func commonTree(c *app.Call, common []thread.Common, set scope.Set) (VersionTree
 // pendingMerge plans the merge that is a version, with what somebody decided by editing its work
 // files. Errors: those of merging.Look.
 func pendingMerge(c *app.Call, v app.Version) (*merging.Session, error) {
-	s, err := merging.Look(MergeCall(c, MergeMeans{}, app.Settings{}), string(v.MergeID))
+	s, err := merging.Look(SessionCall(c, Resolvers{}, app.Settings{}), string(v.MergeID))
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ type codeSource struct {
 	party
 	tip git.Commit
 	// taken is the tip if that is not yet on the branch: its uncommitted work.
-	taken *git.Taken
+	taken *git.UncommittedCommit
 	base  git.Commit // of a commit that lands alone: the one before it
 }
 
@@ -414,7 +414,7 @@ func (in *codeInputs) pick() error {
 	if since == "" {
 		since = in.began[source.ID]
 	}
-	commits, err := in.repo.Line(in.ctx, cmp.Or(since, in.tip), source.tip)
+	commits, err := in.repo.CommitsToRebase(in.ctx, cmp.Or(since, in.tip), source.tip)
 	for _, c := range commits {
 		one := source
 		one.tip, one.base, one.Title = c.Commit, c.Parent, string(c.Commit)[:12]+" "+c.Subject

@@ -104,7 +104,7 @@ func (a *application) land() error {
 	if err != nil {
 		return err
 	}
-	if err := in.repo.UpdateRef(a.call.Context, pendingRef(a.record.Target), git.Commit(landing.New), git.Any, "leslie: merge"); err != nil {
+	if err := in.repo.UpdateRef(a.call.Context, pendingRef(a.record.Target), git.Commit(landing.New), git.AnyOldValue, "leslie: merge"); err != nil {
 		return err
 	}
 	if err := a.keepBases(landing); err != nil {
@@ -277,7 +277,7 @@ func (a *application) keepBases(landing thread.CodeLanding) error {
 			continue
 		}
 		ref := thread.BaseRef(s.ThreadID, len(in.sources[i].OwnedCode().Landed)+1)
-		if err := in.repo.UpdateRef(in.ctx, ref, git.Commit(s.Base), git.Any, "leslie: merge"); err != nil {
+		if err := in.repo.UpdateRef(in.ctx, ref, git.Commit(s.Base), git.AnyOldValue, "leslie: merge"); err != nil {
 			return err
 		}
 	}

@@ -72,7 +72,7 @@ func (in *codeInputs) take(p *Planning, source *codeSource, w git.Worktree) erro
 		return err
 	}
 	message := "Uncommitted work of " + string(source.ID) + "\n\nleslie committed it to merge it into " + p.record.Into() + "."
-	taken, err := w.Take(in.ctx, message, p.call.Actor)
+	taken, err := w.CommitUncommitted(in.ctx, message, p.call.Actor)
 	if err == nil && taken.Commit != "" {
 		source.tip, source.taken = taken.Commit, &taken
 	}

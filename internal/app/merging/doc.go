@@ -59,6 +59,18 @@
 //	  - Undo restores from blobs what the merge displaced, where nothing has changed since, and
 //	    removes the shares. Manifests that a thread shared between a version and the undo or
 //	    rollback back to it (thread.RevertedRange) are no longer bases.
+//	  - A kill, and who finishes what it leaves:
+//
+//	killed                                  leaves                                          finished by
+//	before anything is recorded             a stage, temporary names                        the next writer (store/internal/state/pending.go)
+//	while somebody is asked                 a pending merge with its work files             merge continue, or the same line again
+//	before the landing is recorded          a ref below refs/leslie/pending                 the next merge into the same target, which replaces it
+//	after that, while git works             the record of the landing, files half written   whoever loads the merge: repairLanding (codeland.go), the queue,
+//	                                                                                        doctor --repair. git inherits a lock, so nobody repairs beneath it
+//	when git is done                        a branch with the commit, no record of it       the same, and the merge is then applied; it cannot be aborted any more
+//	after the merge's own operation         file steps in the state                         the next writer
+//	before what follows a landing           a thread not completed, its worktree there      the same line of leslie land
+//
 //	  - Commands: leslie never runs a command that a state file names. Commands in a project's
 //	    configuration run only when you trust the project; those of a flag or of your own
 //	    configuration always run.

@@ -309,7 +309,7 @@ func importExport(c *app.Call, in ImportRequest, from string, input io.Reader) (
 	r := &restorer{c: c}
 	if !in.DryRun {
 		var err error
-		if r.stage, err = c.Store().Stage(c.Operation().Operation); err != nil {
+		if r.stage, err = c.Store().Stage(c.Stamp().Operation); err != nil {
 			return nil, err
 		}
 	}

@@ -81,7 +81,7 @@ type ImportResult struct {
 // is taken, T101, T201, T601 for records that do not fit together, T603, T507 for a path
 // that leads out, T508, T509, and those of a write.
 func Import(c *app.Call, in ImportRequest) (*ImportResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	if first, ok, err := app.Answered[ImportResult](c); ok || err != nil {
@@ -106,7 +106,7 @@ func Import(c *app.Call, in ImportRequest) (*ImportResult, error) {
 // PreviewImport is a dry run where there is no store that could say which ids are taken.
 // Errors: as of Import.
 func PreviewImport(ctx context.Context, env app.Environment, in ImportRequest) (*ImportResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	s, err := openSource(env, in)
@@ -163,7 +163,7 @@ func (im *importer) run() (*ImportResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if im.stage, err = c.Store().Stage(c.Operation().Operation); err != nil {
+	if im.stage, err = c.Store().Stage(c.Stamp().Operation); err != nil {
 		return nil, err
 	}
 	if err = im.fill(); err == nil {

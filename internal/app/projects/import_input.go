@@ -108,7 +108,7 @@ func openSource(env app.Environment, in ImportRequest) (*source, error) {
 
 // badSource is T903 for a path that is no source.
 func badSource(name, why string) error {
-	return app.Refused([]app.Fault{{Field: "Path", Value: name, Problem: "nothing can be imported from " + app.Quoted(name) + ": " + why}})
+	return app.FaultsError([]app.Fault{{Field: "Path", Value: name, Problem: "nothing can be imported from " + app.Quoted(name) + ": " + why}})
 }
 
 // firstOf returns the first of some names that is in a folder, "" if none is. Errors:

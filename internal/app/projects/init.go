@@ -92,7 +92,7 @@ type InitResult struct {
 // store. If AgentsFile cannot be written, a new store stays, and Init returns the result
 // with the error. Errors: T502, T505, T506, T507, T903.
 func Init(ctx context.Context, env app.Environment, caller app.Caller, r app.Request, in InitRequest) (*app.Call, *InitResult, error) {
-	if err := app.Refused(in.Faults(env)); err != nil {
+	if err := app.FaultsError(in.Faults(env)); err != nil {
 		return nil, nil, err
 	}
 	p := app.NewProject(env, in.Dir)

@@ -65,7 +65,7 @@ type RemoteInitResult struct {
 // a single server. Errors: T106 if the project has a log, T402 for servers that are not set
 // up for it or not allowed, T502, T505, T510, T512, T903.
 func RemoteInit(c *app.Call, in RemoteInitRequest) (*RemoteInitResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	if c.Project().Link() != nil {
@@ -286,7 +286,7 @@ type ConnectResult struct {
 // to date. Interrupted, it goes on when it is called again. Errors: T106 if the folder is
 // in a project, T402, T505, T507, T510, T512, T903.
 func Connect(ctx context.Context, env app.Environment, caller app.Caller, r app.Request, in ConnectRequest) (*app.Call, *ConnectResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, nil, err
 	}
 	remote, _ := splitURL(in.URL)
@@ -511,7 +511,7 @@ func RemoteCheck(c *app.Call, in RemoteCheckRequest) (*RemoteCheckResult, error)
 	if url == "" && c.Project().Link() != nil {
 		url = c.Project().Link().Remote.URL
 	}
-	if err := app.Refused(urlFaults(nil, url)); err != nil {
+	if err := app.FaultsError(urlFaults(nil, url)); err != nil {
 		return nil, err
 	}
 	project := ""
@@ -543,16 +543,16 @@ func RemoteCheck(c *app.Call, in RemoteCheckRequest) (*RemoteCheckResult, error)
 	return d, d.Content.Err()
 }
 
-// Doctor checks the store of a call, which reports how far that is.
-func Doctor(c *app.Call) doctor.Doctor {
+// StoreDoctor checks the store of a call, which reports how far that is.
+func StoreDoctor(c *app.Call) doctor.Doctor {
 	return doctor.Doctor{Store: c.Store(), Progress: c.ReportCheck}
 }
 
 // ReadRemote reads all that the project's log has: only that shows what a disk of the
 // servers has damaged. Errors: T402, T510, T512, those of loading.
 func ReadRemote(c *app.Call) (lines doctor.LogCheck, content doctor.ContentCheck, err error) {
-	if lines, err = Doctor(c).CheckLog(c.Context()); err == nil {
-		content, err = Doctor(c).CheckContent(c.Context())
+	if lines, err = StoreDoctor(c).CheckLog(c.Context()); err == nil {
+		content, err = StoreDoctor(c).CheckContent(c.Context())
 	}
 	return lines, content, err
 }
@@ -645,7 +645,7 @@ func RemoteRestore(c *app.Call, _ RemoteRestoreRequest) (*RemoteRestoreResult, e
 		return nil, err
 	}
 	c.Join(made)
-	renewed, err := Doctor(c).RenewContent(c.Context())
+	renewed, err := StoreDoctor(c).RenewContent(c.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -653,7 +653,7 @@ func RemoteRestore(c *app.Call, _ RemoteRestoreRequest) (*RemoteRestoreResult, e
 	if err != nil && !codes.Has(err, codes.RemoteDamaged) { // of content that this machine does not have
 		return nil, err
 	}
-	left, err := Doctor(c).CheckContent(c.Context())
+	left, err := StoreDoctor(c).CheckContent(c.Context())
 	return &RemoteRestoreResult{
 		RemoteInitResult: RemoteInitResult{
 			Project: l.Remote.Project, URL: connectURL(l.Remote), Replicas: report.Replicas, Operations: int(at), Change: app.Change{Changed: true},
@@ -680,7 +680,7 @@ func mayRestore(c *app.Call) error {
 	case head > v.Revision:
 		return cmp.Or(refreshed, replica.Diverged(fmt.Sprintf("it has %d operations, and this machine knows %d", head, v.Revision)))
 	}
-	content, err := Doctor(c).CheckContent(c.Context())
+	content, err := StoreDoctor(c).CheckContent(c.Context())
 	if err != nil || len(content.Damaged) > 0 {
 		return err
 	}
@@ -694,7 +694,7 @@ func mayRestore(c *app.Call) error {
 // is sealed. Interrupted behind that, the log is one that takes no operation, or that the
 // servers have lost, and restoring it goes on. Errors: T513, those of makeLog.
 func discardDamaged(c *app.Call, sealed bool) (discarded bool, err error) {
-	found, err := Doctor(c).CheckLog(c.Context())
+	found, err := StoreDoctor(c).CheckLog(c.Context())
 	if err != nil || len(found.Damaged) == 0 && !sealed {
 		return false, err
 	}

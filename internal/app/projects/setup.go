@@ -87,7 +87,7 @@ const Unreadable setup.State = "unreadable"
 // files, T507 for a link that leads out of the project, T508, T509, T505, T801 if git is
 // named and there is no repository, T903 also for a file that cannot be changed, T904.
 func Setup(ctx context.Context, env app.Environment, caller app.Caller, in SetupRequest) (*SetupResult, warnings.List, error) {
-	if err := app.Refused(in.Faults(env)); err != nil {
+	if err := app.FaultsError(in.Faults(env)); err != nil {
 		return nil, nil, err
 	}
 	if in.Scope == setup.UserScope && !in.Check && !in.DryRun {
@@ -170,7 +170,7 @@ func (s *settingUp) find() error {
 		s.d.Notes = append(s.d.Notes, "git was left out: "+codes.Of(noRepo).Facts().Text("reason"))
 	}
 	if sameFolder(s.d.Root, s.env.NoProject()) {
-		return app.Refused([]app.Fault{{Field: "Dir", Value: s.d.Root, Problem: "the home folder cannot be a project: --scope user is for your own configuration"}})
+		return app.FaultsError([]app.Fault{{Field: "Dir", Value: s.d.Root, Problem: "the home folder cannot be a project: --scope user is for your own configuration"}})
 	}
 	return nil
 }

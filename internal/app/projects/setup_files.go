@@ -130,7 +130,7 @@ func writeSetup(ctx context.Context, files []*setupFile) (notes warnings.List, e
 			return nil, err
 		}
 		done = append(done, f)
-		notes.Add(app.OwnUndurable(f.shown, undurable)...)
+		notes.Add(app.ConfigNotDurable(f.shown, undurable)...)
 	}
 	return notes, nil
 }

@@ -23,7 +23,7 @@ type budget struct {
 }
 
 // newBudget takes the limits out of a request, so that they hold for the loop and not for each run.
-func newBudget(in *RunRequest, began time.Time) *budget {
+func newBudget(in *Request, began time.Time) *budget {
 	b := &budget{
 		limits: runLimits{tokens: in.MaxTokens, cost: in.MaxCost, time: in.MaxTime}, began: began,
 		before: map[thread.RunID]thread.Use{}, now: map[thread.RunID]thread.Use{}, spend: map[thread.RunID]func(string){},

@@ -24,10 +24,10 @@ import (
 
 // DetachRequest starts leslie in the background.
 type DetachRequest struct {
-	Thread string          // whose agent it runs
-	Agent  string          // which agent; "": see RunRequest
-	Loop   *RunLoopRequest // whatever is ready, in place of a thread
-	Args   []string        // its arguments
+	Thread string       // whose agent it runs
+	Agent  string       // which agent; "": see Request
+	Loop   *LoopRequest // whatever is ready, in place of a thread
+	Args   []string     // its arguments
 }
 
 // DetachResult is the run that was started.
@@ -113,7 +113,7 @@ func before(c *app.Call, in DetachRequest) (*detached, error) {
 	if in.Loop != nil {
 		return b, b.beforeLoop(c, *in.Loop)
 	}
-	s := &supervisor{c: c, in: RunRequest{Thread: in.Thread, Agent: in.Agent}}
+	s := &supervisor{c: c, in: Request{Thread: in.Thread, Agent: in.Agent}}
 	t, err := s.chooseRun()
 	if err != nil {
 		return b, err
@@ -129,7 +129,7 @@ func before(c *app.Call, in DetachRequest) (*detached, error) {
 	return b, err
 }
 
-func (b *detached) beforeLoop(c *app.Call, in RunLoopRequest) error {
+func (b *detached) beforeLoop(c *app.Call, in LoopRequest) error {
 	loop, err := c.Store().Loop()
 	if loop.Held {
 		err = loopsAlready(c)
@@ -158,7 +158,7 @@ func (b *detached) beforeLoop(c *app.Call, in RunLoopRequest) error {
 	}
 	for _, t := range found {
 		b.runs[t.ID] = runBefore(t)
-		p, err := agents.AgentNamed(all, l.agentOf(t))
+		p, err := agents.Named(all, l.agentOf(t))
 		if err == nil && p.Name == b.agent {
 			err = agents.Installed(c, p)
 		}
@@ -309,7 +309,7 @@ func startFailure(c *app.Call, t thread.Thread, log string) error {
 		fact.Of("threadId", t.ID), fact.Of("runId", run.ID), fact.Of("agent", run.Agent), fact.Of("path", log),
 	}
 	if all, _, err := agents.Profiles(c); err == nil {
-		if p, err := agents.AgentNamed(all, run.Agent); err == nil {
+		if p, err := agents.Named(all, run.Agent); err == nil {
 			facts = append(facts, fact.Of("command", p.Command[0]))
 		}
 	}

@@ -18,9 +18,9 @@ import (
 	"leslie/thread"
 )
 
-// runHandler implements acp.Handler for a run. Its methods are safe for use by the
+// handler implements acp.Handler for a run. Its methods are safe for use by the
 // goroutines of a connection.
-type runHandler struct {
+type handler struct {
 	s    *supervisor
 	dir  string // the folder of the agent, its links resolved
 	mu   sync.Mutex
@@ -53,24 +53,24 @@ type runHandler struct {
 	told     time.Time  // when it was last recorded what the turn has cost so far
 	spent    string     // which limit the turn has reached
 
-	about RunEvent // what all events have, as of the last operation
+	about Event // what all events have, as of the last operation
 }
 
-func newRunHandler(s *supervisor) *runHandler {
-	h := &runHandler{s: s, dir: app.Resolved(s.dir), turn: s.c.Context()}
+func newRunHandler(s *supervisor) *handler {
+	h := &handler{s: s, dir: app.Resolved(s.dir), turn: s.c.Context()}
 	h.recorded(s.run)
 	return h
 }
 
 // recorded is called when an operation has changed the run.
-func (h *runHandler) recorded(run thread.Run) {
+func (h *handler) recorded(run thread.Run) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.about = RunEvent{ThreadID: h.s.id, RunID: run.ID, Agent: run.Agent, Used: run.Used}
+	h.about = Event{ThreadID: h.s.id, RunID: run.ID, Agent: run.Agent, Used: run.Used}
 }
 
 // opened is called when a session is open; used is what the run has cost by then.
-func (h *runHandler) opened(used []thread.Cost, resumed bool) {
+func (h *handler) opened(used []thread.Cost, resumed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.calls, h.earlier, h.reported, h.resumed, h.anew, h.usage = map[string]acp.ToolCall{}, used, nil, resumed, false, nil
@@ -80,7 +80,7 @@ func (h *runHandler) opened(used []thread.Cost, resumed bool) {
 }
 
 // beginTurn begins a turn.
-func (h *runHandler) beginTurn(turn context.Context, cancel context.CancelCauseFunc, first func()) {
+func (h *handler) beginTurn(turn context.Context, cancel context.CancelCauseFunc, first func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.turn, h.cancel, h.first, h.last, h.words = turn, cancel, first, h.now(), ""
@@ -88,7 +88,7 @@ func (h *runHandler) beginTurn(turn context.Context, cancel context.CancelCauseF
 }
 
 // turnBegan is when the turn began, later by the time for which the agent has waited for a person.
-func (h *runHandler) turnBegan() time.Time {
+func (h *handler) turnBegan() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	waited := h.waited
@@ -100,7 +100,7 @@ func (h *runHandler) turnBegan() time.Time {
 
 // toldContext reports whether the agent said how much its context has, by which the tokens of a turn are
 // counted until it ends.
-func (h *runHandler) toldContext() bool {
+func (h *handler) toldContext() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.context > 0
@@ -108,7 +108,7 @@ func (h *runHandler) toldContext() bool {
 
 // soFar is what the run has used, as far as the agent says it during a turn. The caller holds
 // the lock.
-func (h *runHandler) soFar() thread.Use {
+func (h *handler) soFar() thread.Use {
 	used := h.used
 	if h.reported != nil {
 		used.Cost = h.costs(*h.reported)
@@ -121,7 +121,7 @@ func (h *runHandler) soFar() thread.Use {
 
 // costsMore reports whether the turn has cost what is not recorded yet, what the run has cost
 // by then, and when to look again: soon for the first time, then every so long.
-func (h *runHandler) costsMore(now time.Time, every time.Duration) (more bool, cost []thread.Cost, again time.Duration) {
+func (h *handler) costsMore(now time.Time, every time.Duration) (more bool, cost []thread.Cost, again time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.told.IsZero() && now.Sub(h.began) < time.Minute {
@@ -139,29 +139,29 @@ func (h *runHandler) costsMore(now time.Time, every time.Duration) (more bool, c
 }
 
 // spend ends the turn because a limit is reached.
-func (h *runHandler) spend(limit string) {
+func (h *handler) spend(limit string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.spendLocked(limit)
 }
 
-func (h *runHandler) spendLocked(limit string) {
+func (h *handler) spendLocked(limit string) {
 	if h.spent == "" && h.cancel != nil {
 		h.spent = limit
 		h.cancel(agents.ErrRunSpent)
 	}
 }
 
-func (h *runHandler) spentFor() string {
+func (h *handler) spentFor() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.spent
 }
 
-func (h *runHandler) now() time.Time { return h.s.c.Now() }
+func (h *handler) now() time.Time { return h.s.c.Now() }
 
 // ended ends a turn, and adds up what it used.
-func (h *runHandler) ended(u *acp.Usage, run *thread.Run) {
+func (h *handler) ended(u *acp.Usage, run *thread.Run) {
 	h.seen.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -176,7 +176,7 @@ func (h *runHandler) ended(u *acp.Usage, run *thread.Run) {
 
 // costs is what the run has cost, given what the agent said last of its session. A
 // session that was opened again may go on counting, or begin anew.
-func (h *runHandler) costs(said acp.Cost) []thread.Cost {
+func (h *handler) costs(said acp.Cost) []thread.Cost {
 	earlier := amountIn(h.earlier, said.Currency)
 	own := earlier + said.Amount
 	if before := amountIn(h.before, said.Currency); h.resumed && !h.anew && said.Amount >= before+earlier {
@@ -187,7 +187,7 @@ func (h *runHandler) costs(said acp.Cost) []thread.Cost {
 
 // noteCost keeps what the agent says of the cost of its session. Where that falls, or begins lower than what
 // the session had cost, its count begins anew. The caller holds the lock.
-func (h *runHandler) noteCost(said acp.Cost) {
+func (h *handler) noteCost(said acp.Cost) {
 	switch was := h.reported; {
 	case was != nil && was.Currency == said.Currency && said.Amount < was.Amount:
 		h.earlier, h.anew = h.costs(*was), true
@@ -208,7 +208,7 @@ func amountIn(all []thread.Cost, currency string) float64 {
 
 // silence returns when to look again, and why the turn is to be cancelled because nothing
 // was heard of the agent.
-func (h *runHandler) silence(now time.Time, times runTimes) (sleep time.Duration, cause error) {
+func (h *handler) silence(now time.Time, times runTimes) (sleep time.Duration, cause error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	limit := times.silent
@@ -225,7 +225,7 @@ func (h *runHandler) silence(now time.Time, times runTimes) (sleep time.Duration
 	return min(left, app.LongestSleep), nil
 }
 
-func (h *runHandler) junkLines() int {
+func (h *handler) junkLines() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := h.junk
@@ -233,20 +233,20 @@ func (h *runHandler) junkLines() int {
 	return n
 }
 
-func (h *runHandler) parkedFor() thread.ApprovalID {
+func (h *handler) parkedFor() thread.ApprovalID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.parked
 }
 
 // refuse keeps a sentence for the agent's next turn.
-func (h *runHandler) refuse(text string) {
+func (h *handler) refuse(text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.refusals = append(h.refusals, text)
 }
 
-func (h *runHandler) takeRefusals() []string {
+func (h *handler) takeRefusals() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out := h.refusals
@@ -255,7 +255,7 @@ func (h *runHandler) takeRefusals() []string {
 }
 
 // tell tells who looks on.
-func (h *runHandler) tell(e RunEvent) {
+func (h *handler) tell(e Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	e.At, e.ThreadID, e.RunID, e.Agent, e.Used = h.now(), h.about.ThreadID, h.about.RunID, h.about.Agent, h.about.Used
@@ -263,7 +263,7 @@ func (h *runHandler) tell(e RunEvent) {
 }
 
 // heard notes a sign of life. The first of a turn says that the agent has read its text.
-func (h *runHandler) heard() {
+func (h *handler) heard() {
 	h.mu.Lock()
 	h.last = h.now()
 	first := h.first
@@ -275,7 +275,7 @@ func (h *runHandler) heard() {
 }
 
 // Update implements acp.Handler.
-func (h *runHandler) Update(kind string, raw json.RawMessage) {
+func (h *handler) Update(kind string, raw json.RawMessage) {
 	h.heard()
 	switch kind {
 	case acp.UpdateMessage, acp.UpdateThought:
@@ -313,7 +313,7 @@ func (h *runHandler) Update(kind string, raw json.RawMessage) {
 
 // noteUsage keeps what the agent says of its use, and ends the turn at a limit. It returns what the run
 // has cost by then.
-func (h *runHandler) noteUsage(u acp.UsageUpdate) []thread.Cost {
+func (h *handler) noteUsage(u acp.UsageUpdate) []thread.Cost {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if u.Cost != nil && u.Cost.Amount >= 0 {
@@ -370,14 +370,14 @@ func costAtKill(folder string, run thread.Run) []thread.Cost {
 const mostLimitWords = 2 << 10
 
 // limits is what the agent has said of its limits.
-func (h *runHandler) limits() agents.LimitSaid {
+func (h *handler) limits() agents.LimitSaid {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return agents.LimitSaid{Usage: h.usage, Words: h.words}
 }
 
 // noteCall keeps a call of a tool while it goes on.
-func (h *runHandler) noteCall(call acp.ToolCall, begins bool) {
+func (h *handler) noteCall(call acp.ToolCall, begins bool) {
 	h.mu.Lock()
 	merged := agents.Updated(h.calls[call.ID], call)
 	if begins {
@@ -401,7 +401,7 @@ func (h *runHandler) noteCall(call acp.ToolCall, begins bool) {
 const shownOutput = 3
 
 // Junk implements acp.Handler.
-func (h *runHandler) Junk(line []byte, size int) {
+func (h *handler) Junk(line []byte, size int) {
 	h.s.log.Put(transcript.Junk, map[string]any{"line": string(line), "size": size})
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -412,12 +412,12 @@ func (h *runHandler) Junk(line []byte, size int) {
 }
 
 // Refused implements acp.Handler.
-func (h *runHandler) Refused(method string) {
+func (h *handler) Refused(method string) {
 	h.s.log.Put(transcript.Refused, map[string]string{"method": method})
 }
 
 // Permission implements acp.Handler.
-func (h *runHandler) Permission(ctx context.Context, r acp.PermissionRequest) acp.PermissionOutcome {
+func (h *handler) Permission(ctx context.Context, r acp.PermissionRequest) acp.PermissionOutcome {
 	h.mu.Lock()
 	h.last = h.now()
 	before := h.calls[r.ToolCall.ID]
@@ -470,7 +470,7 @@ func (h *runHandler) Permission(ctx context.Context, r acp.PermissionRequest) ac
 
 // allowed keeps a call that goes on now: some agents say of calls that they begin only by
 // asking about them.
-func (h *runHandler) allowed(call acp.ToolCall) {
+func (h *handler) allowed(call acp.ToolCall) {
 	h.mu.Lock()
 	_, known := h.calls[call.ID]
 	h.mu.Unlock()
@@ -486,7 +486,7 @@ const mostAsked = 64 << 10
 // askPerson asks a person whether a call is allowed, and waits for the answer. An answer, yes or no,
 // that came after an earlier wait had ended counts for the next equal call. The verdict
 // stays Ask if nobody answers, or ctx ends.
-func (h *runHandler) askPerson(ctx context.Context, tool *thread.ToolCall, line string) permit.Decision {
+func (h *handler) askPerson(ctx context.Context, tool *thread.ToolCall, line string) permit.Decision {
 	if len(line) > mostAsked {
 		return permit.Decision{Verdict: permit.Deny, Reason: "it is too long for a person to read: write what it needs into files first"}
 	}
@@ -543,7 +543,7 @@ func (h *runHandler) askPerson(ctx context.Context, tool *thread.ToolCall, line 
 }
 
 // park ends the turn because somebody has to decide first.
-func (h *runHandler) park(about thread.ApprovalID) {
+func (h *handler) park(about thread.ApprovalID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.parked = about

@@ -37,7 +37,7 @@ func (s *supervisor) keepTurn() {
 		s.c.Warn(warnings.TurnNotKept.New(fact.Of("threadId", s.id), fact.Of("turn", turn), fact.Of("reason", codes.Reason(err))))
 		s.log.Put(transcript.Kept, map[string]string{"error": err.Error()})
 		if s.in.Event != nil {
-			s.handler.tell(RunEvent{Turn: turn, Kind: transcript.Kept, Text: "not kept: " + err.Error()})
+			s.handler.tell(Event{Turn: turn, Kind: transcript.Kept, Text: "not kept: " + err.Error()})
 		}
 		return
 	}
@@ -54,7 +54,7 @@ func (s *supervisor) tellRunOverlaps(k turnKeeper) {
 	var others []code.Item
 	if _, err := c.View(func(st *thread.State) error {
 		if k.committed {
-			others = code.WithCode(c, st, k.t)
+			others = code.OwnerAndOthers(c, st, k.t)
 		}
 		return nil
 	}); err != nil {

@@ -64,7 +64,7 @@ func (s *supervisor) withoutAgent(why error) *runEnd {
 	for {
 		s.stopAgent()
 		s.log.Put(transcript.Error, transcript.Words{Text: why.Error()})
-		next, found, err := agents.NextAgent(s.c, s.exhausted)
+		next, found, err := agents.NextAllowed(s.c, s.exhausted)
 		if err != nil {
 			return s.failed(err)
 		}

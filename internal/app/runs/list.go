@@ -14,14 +14,14 @@ import (
 
 // This file lists runs and stops them.
 
-// RunListRequest lists the newest run of each thread.
-type RunListRequest struct {
+// ListRequest lists the newest run of each thread.
+type ListRequest struct {
 	All bool // also those that have ended
 }
 
-// RunListResult has runs, in the order of their threads in a list.
-type RunListResult struct {
-	app.Items[RunItem]
+// ListResult has runs, in the order of their threads in a list.
+type ListResult struct {
+	app.Items[Item]
 	// Loop: a process starts the agents of whatever is ready. LoopKilled: one did, and was killed; LoopNext is
 	// the line that starts it again.
 	Loop       bool   `json:"loop"`
@@ -29,8 +29,8 @@ type RunListResult struct {
 	LoopNext   string `json:"loopNext,omitempty"`
 }
 
-// RunItem is the newest run of a thread.
-type RunItem struct {
+// Item is the newest run of a thread.
+type Item struct {
 	ThreadID     thread.ThreadID `json:"threadId"`
 	Title        string          `json:"title"`
 	ThreadStatus thread.Status   `json:"threadStatus"`
@@ -39,8 +39,8 @@ type RunItem struct {
 	Alive bool `json:"alive"`
 }
 
-// RunList lists runs. Errors: T509, those of a view.
-func RunList(c *app.Call, in RunListRequest) (*RunListResult, error) {
+// List lists runs. Errors: T509, those of a view.
+func List(c *app.Call, in ListRequest) (*ListResult, error) {
 	c.ReadOnly()
 	var found []thread.Thread
 	_, err := c.View(func(s *thread.State) error {
@@ -50,8 +50,8 @@ func RunList(c *app.Call, in RunListRequest) (*RunListResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &RunListResult{}
-	d.Items.Items = []RunItem{}
+	d := &ListResult{}
+	d.Items.Items = []Item{}
 	limits := agents.LimitsOf(c)
 	for _, t := range found {
 		run := t.LastRun()
@@ -60,7 +60,7 @@ func RunList(c *app.Call, in RunListRequest) (*RunListResult, error) {
 			return nil, err
 		}
 		if in.All || alive || run.Phase != thread.RunEnded {
-			item := RunItem{ThreadID: t.ID, Title: t.Title, ThreadStatus: t.Status, RunRecord: *app.LastRunOf(c, t), Alive: alive}
+			item := Item{ThreadID: t.ID, Title: t.Title, ThreadStatus: t.Status, RunRecord: *app.LastRunOf(c, t), Alive: alive}
 			agents.SayLimit(c, limits, &item.RunRecord)
 			d.Items.Items = append(d.Items.Items, item)
 		}
@@ -88,8 +88,8 @@ func runAliveNow(c *app.Call, id thread.ThreadID) (alive bool, err error) {
 	return c.RunAlive(t)
 }
 
-// RunStopRequest stops the run of a thread.
-type RunStopRequest struct {
+// StopRequest stops the run of a thread.
+type StopRequest struct {
 	Thread string // "": the thread that the caller speaks for
 	// Now ends the agent without letting it end its turn.
 	Now bool
@@ -97,19 +97,19 @@ type RunStopRequest struct {
 	Patience time.Duration
 }
 
-// stopPatience is how long RunStop waits: an agent may take a while to end its turn.
+// stopPatience is how long Stop waits: an agent may take a while to end its turn.
 const stopPatience = 30 * time.Second
 
-// RunStop asks the process of a run to stop, and waits until it has. A run whose process
+// Stop asks the process of a run to stop, and waits until it has. A run whose process
 // was killed is recorded as stopped. Errors: T101, T105, T109 if it still runs,
 // T509, T904, those of a write.
-func RunStop(c *app.Call, in RunStopRequest) (*RunResult, error) {
+func Stop(c *app.Call, in StopRequest) (*Result, error) {
 	c.CatchSignals()
 	if in.Patience == 0 {
 		in.Patience = stopPatience
 	}
 	id := c.ThreadOr(in.Thread)
-	d, err := app.Write(c, func(s *thread.State, stamp thread.Stamp) (*RunResult, thread.ThreadID, error) {
+	d, err := app.Write(c, func(s *thread.State, stamp thread.Stamp) (*Result, thread.ThreadID, error) {
 		t, err := s.StopRun(id, in.Now, stamp)
 		if err != nil {
 			return nil, "", err
@@ -132,8 +132,8 @@ func RunStop(c *app.Call, in RunStopRequest) (*RunResult, error) {
 		defer release()
 		runner.EndLeftovers(runMarks(c, d.RunID))
 	}
-	ended := c.Beside("run stop")
-	out, err := app.Write(ended, func(s *thread.State, stamp thread.Stamp) (*RunResult, thread.ThreadID, error) {
+	ended := c.ForCommand("run stop")
+	out, err := app.Write(ended, func(s *thread.State, stamp thread.Stamp) (*Result, thread.ThreadID, error) {
 		t, err := s.Thread(string(d.ThreadID))
 		if err == nil && t.LastRun().Going() && t.LastRun().ID == d.RunID {
 			t, err = s.EndRun(string(d.ThreadID), d.RunID, stamp, func(r *thread.Run) {
@@ -179,8 +179,8 @@ func awaitRelease(c *app.Call, patience time.Duration, held func() (bool, error)
 	}
 }
 
-func stoppedRun(t thread.Thread) *RunResult {
-	d := &RunResult{ThreadID: t.ID, ThreadStatus: t.Status}
+func stoppedRun(t thread.Thread) *Result {
+	d := &Result{ThreadID: t.ID, ThreadStatus: t.Status}
 	if run := t.LastRun(); run != nil {
 		d.RunRecord = app.RunOf(*run)
 	}

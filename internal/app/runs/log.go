@@ -11,21 +11,21 @@ import (
 	"leslie/thread"
 )
 
-// RunLogResult has entries of a thread's transcript, the oldest first.
-type RunLogResult struct {
+// LogResult has entries of a thread's transcript, the oldest first.
+type LogResult struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	// Damaged is how many lines of what was read could not be read.
 	Damaged int `json:"damaged"`
 	app.Items[TranscriptEntry]
 }
 
-// RunLog returns the entries of a thread's transcript. Errors: those of Transcript.
-func RunLog(c *app.Call, in TranscriptRequest) (*RunLogResult, error) {
+// Log returns the entries of a thread's transcript. Errors: those of Transcript.
+func Log(c *app.Call, in TranscriptRequest) (*LogResult, error) {
 	d, err := Transcript(c, in)
 	if err != nil {
 		return nil, err
 	}
-	return &RunLogResult{ThreadID: d.ThreadID, Damaged: d.Damaged, Items: d.Items}, nil
+	return &LogResult{ThreadID: d.ThreadID, Damaged: d.Damaged, Items: d.Items}, nil
 }
 
 // FollowTranscript calls emit with the entries that Transcript would return, and then
@@ -37,7 +37,7 @@ func FollowTranscript(c *app.Call, in TranscriptRequest, emit func(TranscriptEnt
 	if err != nil {
 		return err
 	}
-	dir := RunFolder(c, head.ThreadID)
+	dir := Folder(c, head.ThreadID)
 	var stopped error
 	tell := func(e transcript.Entry) error {
 		if q.Run == "" || e.Run == q.Run {
@@ -49,7 +49,7 @@ func FollowTranscript(c *app.Call, in TranscriptRequest, emit func(TranscriptEnt
 	if q.Limit > 0 {
 		p, err := transcript.Newest(dir, q)
 		if err != nil {
-			return UnreadableRun(c, head.ThreadID, err)
+			return Unreadable(c, head.ThreadID, err)
 		}
 		for _, e := range p.Entries {
 			since = e.N
@@ -75,7 +75,7 @@ func FollowTranscript(c *app.Call, in TranscriptRequest, emit func(TranscriptEnt
 		case stopped != nil:
 			return stopped
 		case err != nil && c.Context().Err() == nil:
-			return UnreadableRun(c, head.ThreadID, err)
+			return Unreadable(c, head.ThreadID, err)
 		case c.Context().Err() != nil:
 			return codes.Interrupted.Wrap(context.Cause(c.Context()))
 		}

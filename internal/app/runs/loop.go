@@ -25,24 +25,24 @@ import (
 // It sleeps until the store changes. All that it knows is in the store, so that it can be
 // killed at any point and started again.
 
-// RunLoopRequest runs the agents of all threads that are ready, and of those that become
+// LoopRequest runs the agents of all threads that are ready, and of those that become
 // ready.
-type RunLoopRequest struct {
-	Run       RunRequest // what holds for every run; its Thread is not used
-	Parallel  int        // how many agents at once; 0: what the configuration says, or 2
-	Flags     []string   // of the line, with which a killed loop is started again
-	UntilIdle bool       // end when nothing runs, and nothing will without somebody's doing
-	Objective string     // "": all
+type LoopRequest struct {
+	Run       Request  // what holds for every run; its Thread is not used
+	Parallel  int      // how many agents at once; 0: what the configuration says, or 2
+	Flags     []string // of the line, with which a killed loop is started again
+	UntilIdle bool     // end when nothing runs, and nothing will without somebody's doing
+	Objective string   // "": all
 }
 
-// RunLoopResult has the runs that ended or were parked, in the order of their ends.
-type RunLoopResult struct {
-	app.Items[RunItem]
+// LoopResult has the runs that ended or were parked, in the order of their ends.
+type LoopResult struct {
+	app.Items[Item]
 	app.Change
 }
 
 // Faults returns what is wrong with the request.
-func (in RunLoopRequest) Faults(name app.Names) []app.Fault {
+func (in LoopRequest) Faults(name app.Names) []app.Fault {
 	faults := in.Run.Faults(name)
 	if in.Parallel < 0 {
 		k := app.NewChecks(name)
@@ -62,7 +62,7 @@ const mostRunnable = 64
 // runLoop starts the agents of what is ready.
 type runLoop struct {
 	c         *app.Call
-	in        RunLoopRequest
+	in        LoopRequest
 	objective thread.ObjectiveID
 	life      context.Context // of the runs
 	agent     string          // the one that is configured
@@ -73,7 +73,7 @@ type runLoop struct {
 	broken  map[string]error // agents that cannot be started
 	refused error            // of the first thread that cannot be run as it is
 	lacking []string         // those threads, with what each lacks
-	ended   []RunItem
+	ended   []Item
 	wake    context.CancelFunc // ends the loop's sleep
 	quiet   bool               // it was said that nothing runs
 }
@@ -86,7 +86,7 @@ type skippedThread struct {
 	waits    bool
 }
 
-// RunLoop runs the agents of what is ready: first those whose process was killed, then
+// Loop runs the agents of what is ready: first those whose process was killed, then
 // those that were parked and can go on, then threads that their agents suspended and that
 // can go on, then those for which somebody wants a run, then those that claim --next
 // would give an agent. A thread whose last run failed or was stopped is run again when it has
@@ -94,8 +94,8 @@ type skippedThread struct {
 // and T704 if nothing can be run because of its agent; T707 at the end of UntilIdle if a
 // thread that was run is not done, T903 if one has no agent that leslie knows; T904; those of a view. A result accompanies all errors
 // after the start.
-func RunLoop(c *app.Call, in RunLoopRequest) (*RunLoopResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+func Loop(c *app.Call, in LoopRequest) (*LoopResult, error) {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	if err := mayAllowAll(c, in.Run.Ask); err != nil {
@@ -166,7 +166,7 @@ func (l *runLoop) prepare() error {
 		l.agent = l.in.Run.Agent
 	}
 	if l.agent != "" {
-		if _, err := agents.AgentNamed(all, l.agent); err != nil {
+		if _, err := agents.Named(all, l.agent); err != nil {
 			return err
 		}
 	}
@@ -332,13 +332,13 @@ func (l *runLoop) park(id thread.ThreadID) {
 		now.Status != thread.WaitingHuman || !now.LastRun().Going() { // it has changed meanwhile
 		return
 	}
-	s := &supervisor{c: c, in: RunRequest{scheduled: true}}
+	s := &supervisor{c: c, in: Request{scheduled: true}}
 	_ = s.endKilled(now, folder) // the end says what it waits for
 	d := s.result()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.c.Warn(c.Warnings()...)
-	l.ended = append(l.ended, RunItem{ThreadID: d.ThreadID, Title: now.Title, ThreadStatus: d.ThreadStatus, RunRecord: d.RunRecord})
+	l.ended = append(l.ended, Item{ThreadID: d.ThreadID, Title: now.Title, ThreadStatus: d.ThreadStatus, RunRecord: d.RunRecord})
 }
 
 // agentOf is the agent that a thread is to be run with: the one that is named, that of its
@@ -353,7 +353,7 @@ func (l *runLoop) agentOf(t thread.Thread) string {
 
 // candidates returns the threads whose agents could be started, the most urgent first,
 // and when time alone will change that.
-func (l *runLoop) candidates(s *thread.State, now time.Time, limits map[string]agents.AgentLimit) (found []thread.Thread, at time.Time, err error) {
+func (l *runLoop) candidates(s *thread.State, now time.Time, limits map[string]agents.Limit) (found []thread.Thread, at time.Time, err error) {
 	wanted := func(t thread.Thread) bool {
 		code := t.OwnedCode()
 		return (l.objective == "" || t.ObjectiveID == l.objective) && t.Executor == thread.ByAgent && (code == nil || code.State == thread.CodeReady) && !t.PersonsCheckout()
@@ -394,7 +394,7 @@ func (l *runLoop) run(r runnable) {
 	in := l.in.Run
 	in.Thread, in.Agent, in.scheduled, in.seen = string(r.id), r.agent, true, r.seen
 	if l.in.Run.Event != nil {
-		in.Event = func(e RunEvent) {
+		in.Event = func(e Event) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.in.Run.Event(e)
@@ -432,7 +432,7 @@ func (l *runLoop) run(r runnable) {
 	}
 	if d != nil {
 		l.c.SetChanged(true)
-		l.ended = append(l.ended, RunItem{ThreadID: d.ThreadID, Title: title, ThreadStatus: d.ThreadStatus, RunRecord: d.RunRecord})
+		l.ended = append(l.ended, Item{ThreadID: d.ThreadID, Title: title, ThreadStatus: d.ThreadStatus, RunRecord: d.RunRecord})
 	}
 	delete(l.going, r.id)
 	l.wake()
@@ -463,7 +463,7 @@ func (l *runLoop) sayIdle(at time.Time) {
 		if !at.IsZero() {
 			text += ", or at " + at.Format(time.RFC3339)
 		}
-		l.in.Run.Event(RunEvent{At: l.c.Now(), Kind: "idle", Text: text})
+		l.in.Run.Event(Event{At: l.c.Now(), Kind: "idle", Text: text})
 	}
 	l.quiet = idle
 }
@@ -480,7 +480,7 @@ func (l *runLoop) outcome() error {
 		last[i.ThreadID] = n
 	}
 	var left []string
-	var first RunItem
+	var first Item
 	for n, i := range l.ended {
 		if last[i.ThreadID] != n || i.ThreadStatus == thread.Completed {
 			continue
@@ -499,12 +499,12 @@ func (l *runLoop) outcome() error {
 		WithHint("See what each waits for").WithNext("leslie status", "leslie status "+string(first.ThreadID))
 }
 
-func (l *runLoop) result() *RunLoopResult {
+func (l *runLoop) result() *LoopResult {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	d := &RunLoopResult{Items: app.Items[RunItem]{Items: l.ended, Total: len(l.ended)}}
+	d := &LoopResult{Items: app.Items[Item]{Items: l.ended, Total: len(l.ended)}}
 	if d.Items.Items == nil {
-		d.Items.Items = []RunItem{}
+		d.Items.Items = []Item{}
 	}
 	d.SetChanged(len(l.ended) > 0)
 	return d

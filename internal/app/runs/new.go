@@ -12,9 +12,9 @@ import (
 	"leslie/thread"
 )
 
-// NewWorkRequest begins something new: a thread that an agent is to run, and an objective for it
+// NewRequest begins something new: a thread that an agent is to run, and an objective for it
 // unless one is named, or a parent.
-type NewWorkRequest struct {
+type NewRequest struct {
 	threads.SpawnRequest
 	// NoCode: the thread owns no code. Else it does in a git repository that has a commit.
 	NoCode bool
@@ -22,7 +22,7 @@ type NewWorkRequest struct {
 }
 
 // Faults returns what is wrong with the request.
-func (in NewWorkRequest) Faults(name app.Names) []app.Fault {
+func (in NewRequest) Faults(name app.Names) []app.Fault {
 	if in.NoCode && in.Code {
 		k := app.NewChecks(name)
 		k.With("NoCode", "Code", "", "cannot be used with %s", k.Name("Code"))
@@ -32,8 +32,8 @@ func (in NewWorkRequest) Faults(name app.Names) []app.Fault {
 	return in.SpawnRequest.Faults(name)
 }
 
-// NewWorkResult has both.
-type NewWorkResult struct {
+// NewResult has both.
+type NewResult struct {
 	ObjectiveID thread.ObjectiveID `json:"objectiveId"`
 	ThreadID    thread.ThreadID    `json:"threadId"`
 	// Branch and Worktree are those of its code, "" for none.
@@ -41,9 +41,9 @@ type NewWorkResult struct {
 	Worktree string `json:"worktree,omitempty"`
 }
 
-// NewWork creates the thread, if there is an agent for it. Errors: T701, T903, those of
+// RunNew creates the thread, if there is an agent for it. Errors: T701, T903, those of
 // threads.Spawn.
-func NewWork(c *app.Call, in NewWorkRequest) (*NewWorkResult, error) {
+func RunNew(c *app.Call, in NewRequest) (*NewResult, error) {
 	if app.FirstLine(in.Intent) == "" {
 		return nil, codes.InvalidArgument.New(fact.Of("reason", "Text is empty"))
 	}
@@ -51,7 +51,7 @@ func NewWork(c *app.Call, in NewWorkRequest) (*NewWorkResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := agents.AgentNamed(all, cmp.Or(in.Agent, chosen))
+	p, err := agents.Named(all, cmp.Or(in.Agent, chosen))
 	if err == nil {
 		err = agents.Installed(c, p)
 	}
@@ -65,13 +65,13 @@ func NewWork(c *app.Call, in NewWorkRequest) (*NewWorkResult, error) {
 			in.Code = err == nil && head != ""
 		}
 	}
-	made := c.Beside("spawn") // the run is an operation of its own
+	made := c.ForCommand("spawn") // the run is an operation of its own
 	t, err := threads.Spawn(made, in.SpawnRequest)
 	c.Include(made)
 	if err != nil {
 		return nil, err
 	}
-	d := &NewWorkResult{ObjectiveID: t.ObjectiveID, ThreadID: t.ThreadID}
+	d := &NewResult{ObjectiveID: t.ObjectiveID, ThreadID: t.ThreadID}
 	if t.Code != nil {
 		d.Branch, d.Worktree = t.Code.Branch, t.Code.Worktree
 	}
@@ -80,7 +80,7 @@ func NewWork(c *app.Call, in NewWorkRequest) (*NewWorkResult, error) {
 
 // NotStarted adds to the error of a run of new work that ended before its first turn what
 // was created and stays.
-func (d *NewWorkResult) NotStarted(err error) error {
+func (d *NewResult) NotStarted(err error) error {
 	id := string(d.ThreadID)
 	created := "thread " + id + " of objective " + string(d.ObjectiveID)
 	return codes.Of(err).

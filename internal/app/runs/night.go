@@ -22,7 +22,7 @@ type NightRequest struct {
 
 // NightResult is the agent, which was started and ended, and what would stop it.
 type NightResult struct {
-	agents.AgentsResult
+	agents.ListResult
 	Night NightCheck `json:"night"`
 }
 
@@ -49,12 +49,12 @@ func (n *NightCheck) note(what, next string) { n.Notes = append(n.Notes, NightIt
 // to look at the project, to run its checks, builds and tests, to commit. Errors: T101, T105, T107, T509, T903.
 func Night(c *app.Call, in NightRequest) (*NightResult, error) {
 	c.ReadOnly()
-	s := &supervisor{c: c, in: RunRequest{Thread: in.Thread, Agent: in.Agent}}
+	s := &supervisor{c: c, in: Request{Thread: in.Thread, Agent: in.Agent}}
 	t, err := s.chooseRun()
 	if err != nil {
 		return nil, err
 	}
-	rules, limits, err := RunRules(c, t, s.in)
+	rules, limits, err := Rules(c, t, s.in)
 	if err != nil {
 		return nil, err
 	}
@@ -62,11 +62,11 @@ func Night(c *app.Call, in NightRequest) (*NightResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := agents.Agents(c, agents.AgentsRequest{Name: s.profile.Name})
+	found, err := agents.List(c, agents.ListRequest{Name: s.profile.Name})
 	if err != nil {
 		return nil, err
 	}
-	d := &NightResult{AgentsResult: *found, Night: NightCheck{ThreadID: t.ID, Agent: s.profile.Name, Profile: app.ProfileOf(user, project), Stops: []NightItem{}, Notes: []NightItem{}}}
+	d := &NightResult{ListResult: *found, Night: NightCheck{ThreadID: t.ID, Agent: s.profile.Name, Profile: app.ProfileOf(user, project), Stops: []NightItem{}, Notes: []NightItem{}}}
 	n := &d.Night
 	d.Items[0].Check = agents.CheckStart(c, s.profile)
 	n.start(d.Items[0])
@@ -83,7 +83,7 @@ func Night(c *app.Call, in NightRequest) (*NightResult, error) {
 }
 
 // start says why the agent cannot be started.
-func (n *NightCheck) start(item agents.AgentItem) {
+func (n *NightCheck) start(item agents.Item) {
 	switch {
 	case !item.Check.OK:
 		n.stop(item.Name+" does not start: "+item.Check.Message, "leslie agents --check "+item.Name)

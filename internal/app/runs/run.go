@@ -46,9 +46,9 @@ func AskModes() []AskMode { return []AskMode{AskPerson, AskDeny, AskAllow} }
 // DefaultTurns is how many turns a run may take if nobody says.
 const DefaultTurns = 20
 
-// RunRequest runs the agent of a thread until the thread is done, waits for something, or
+// Request runs the agent of a thread until the thread is done, waits for something, or
 // a limit is reached.
-type RunRequest struct {
+type Request struct {
 	Thread string // "": the thread that the caller speaks for
 	Agent  string // its name in the configuration; "": the last one's, else the configured one
 	Fresh  bool   // begin a new session
@@ -65,7 +65,7 @@ type RunRequest struct {
 	Guide   string
 	Context func(d *threads.ContextResult, dir string) (text string, shown []thread.InjectionID)
 	// Event, if not nil, is called with what happens, by one goroutine at a time.
-	Event func(RunEvent)
+	Event func(Event)
 
 	times     runTimes
 	scheduled bool        // leslie run --next starts it
@@ -73,8 +73,8 @@ type RunRequest struct {
 	budget    *budget     // of that; nil for a run alone
 }
 
-// RunEvent is something that happened in a run.
-type RunEvent struct {
+// Event is something that happened in a run.
+type Event struct {
 	At       time.Time       `json:"at"`
 	ThreadID thread.ThreadID `json:"threadId"`
 	RunID    thread.RunID    `json:"runId"`
@@ -86,7 +86,7 @@ type RunEvent struct {
 }
 
 // Faults returns what is wrong with the request.
-func (in RunRequest) Faults(name app.Names) []app.Fault {
+func (in Request) Faults(name app.Names) []app.Fault {
 	k := app.NewChecks(name)
 	if in.Turns < 0 {
 		k.Add("Turns", strconv.Itoa(in.Turns), "must not be negative")
@@ -103,8 +103,8 @@ func (in RunRequest) Faults(name app.Names) []app.Fault {
 	return k.Faults
 }
 
-// RunResult is a run after it was parked or ended.
-type RunResult struct {
+// Result is a run after it was parked or ended.
+type Result struct {
 	ThreadID     thread.ThreadID `json:"threadId"`
 	ThreadStatus thread.Status   `json:"threadStatus"`
 	// Changes is how much the thread has changed in its code by the end of its run; nil if it owns none.
@@ -118,8 +118,8 @@ type RunResult struct {
 // claimed it, T402 for an agent that wants all calls allowed, T903, T509; T701 to T704 if
 // its agent cannot be started or gave up, T705 if it may use nothing more for now; T706 at a limit, T707 if the thread is not done
 // then; T904; those of a write. A result accompanies all errors after the start.
-func Run(c *app.Call, in RunRequest) (*RunResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+func Run(c *app.Call, in Request) (*Result, error) {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	if err := mayAllowAll(c, in.Ask); err != nil {
@@ -155,7 +155,7 @@ func Run(c *app.Call, in RunRequest) (*RunResult, error) {
 // finishKilled ends the run of a thread that ended before the process of the run was killed,
 // and the processes that it left. Errors: refusal if there is no such run, T108 if its
 // process is alive, T707 if the thread is not done, those of a write.
-func finishKilled(c *app.Call, in RunRequest, refusal error) (*RunResult, error) {
+func finishKilled(c *app.Call, in Request, refusal error) (*Result, error) {
 	s := &supervisor{c: c, in: in}
 	var t thread.Thread
 	look := func() (killed bool, err error) {
@@ -204,7 +204,7 @@ func runMarks(c *app.Call, id thread.RunID) []string {
 }
 
 // prepareRun finds out what is to be run. It changes nothing.
-func prepareRun(c *app.Call, in RunRequest) (*supervisor, error) {
+func prepareRun(c *app.Call, in Request) (*supervisor, error) {
 	s := &supervisor{c: c, in: in}
 	t, err := s.chooseRun()
 	if err != nil {
@@ -218,7 +218,7 @@ func prepareRun(c *app.Call, in RunRequest) (*supervisor, error) {
 	if err := s.in.times.configured(c); err != nil {
 		return nil, err
 	}
-	s.rules, s.limits, err = RunRules(c, t, in)
+	s.rules, s.limits, err = Rules(c, t, in)
 	return s, err
 }
 
@@ -243,7 +243,7 @@ func (s *supervisor) chooseRun() (t thread.Thread, err error) {
 	if run := t.LastRun(); run != nil {
 		last = run.Agent
 	}
-	if s.profile, err = agents.AgentNamed(all, cmp.Or(in.Agent, last, chosen)); err != nil {
+	if s.profile, err = agents.Named(all, cmp.Or(in.Agent, last, chosen)); err != nil {
 		return t, codes.Of(err).With(fact.Of("threadId", t.ID))
 	}
 	if in.Mode != nil {
@@ -263,16 +263,16 @@ type runLimits struct {
 	tools  bool          // leslie's own, by a server that the agent starts
 }
 
-// RunRules combines the rules of the user, of the project, and those that hold for
+// Rules combines the rules of the user, of the project, and those that hold for
 // everybody. What a project allows counts only if the user trusts it (W305).
-func RunRules(c *app.Call, t thread.Thread, in RunRequest) (permit.Rules, runLimits, error) {
+func Rules(c *app.Call, t thread.Thread, in Request) (permit.Rules, runLimits, error) {
 	user, project, err := c.Configs()
 	if err != nil {
 		return permit.Rules{}, runLimits{}, err
 	}
 	rules := permit.Rules{
 		Deny: slices.Concat(user.Run.Deny, project.Run.Deny), Ask: slices.Concat(user.Run.Ask, project.Run.Ask), Allow: user.Run.Allow,
-		Store: filepath.ToSlash(app.Resolved(filepath.Dir(c.Store().Path("x")))), Home: filepath.ToSlash(c.Project().Environment().Home), Config: app.OwnConfigFiles(*c.Project().Environment()),
+		Store: filepath.ToSlash(app.Resolved(filepath.Dir(c.Store().Path("x")))), Home: filepath.ToSlash(c.Project().Environment().Home), Config: app.UserConfigFiles(*c.Project().Environment()),
 	}
 	root := filepath.ToSlash(app.Resolved(c.Project().Root()))
 	rules.Reads, rules.Resolve = []string{root}, func(name string) string { return filepath.ToSlash(app.Resolved(name)) }
@@ -301,10 +301,10 @@ func RunRules(c *app.Call, t thread.Thread, in RunRequest) (permit.Rules, runLim
 		limits.turns = DefaultTurns
 	}
 	if limits.tokens == 0 {
-		limits.tokens = lower(app.Deref(user.Run.MaxTokens), app.Deref(project.Run.MaxTokens))
+		limits.tokens = lower(app.OrZero(user.Run.MaxTokens), app.OrZero(project.Run.MaxTokens))
 	}
 	if limits.cost == 0 {
-		limits.cost = lower(app.Deref(user.Run.MaxCost), app.Deref(project.Run.MaxCost))
+		limits.cost = lower(app.OrZero(user.Run.MaxCost), app.OrZero(project.Run.MaxCost))
 	}
 	if limits.time == 0 {
 		limits.time = lower(duration(user.Run.MaxTime), duration(project.Run.MaxTime))
@@ -315,7 +315,7 @@ func RunRules(c *app.Call, t thread.Thread, in RunRequest) (permit.Rules, runLim
 
 // duration is one of a configuration that was checked; 0 for none.
 func duration(text *string) time.Duration {
-	d, _ := time.ParseDuration(app.Deref(text))
+	d, _ := time.ParseDuration(app.OrZero(text))
 	return d
 }
 
@@ -393,7 +393,7 @@ func sameRun(a, b *thread.Run) bool {
 
 // beginRun begins the run, claims the thread and opens the transcript.
 func (s *supervisor) beginRun(c *app.Call, folder string) error {
-	_, err := app.Write(c, func(st *thread.State, stamp thread.Stamp) (*RunResult, thread.ThreadID, error) {
+	_, err := app.Write(c, func(st *thread.State, stamp thread.Stamp) (*Result, thread.ThreadID, error) {
 		if was, err := st.Thread(string(s.id)); err == nil {
 			if s.in.scheduled && !sameRun(s.in.seen, was.LastRun()) {
 				return nil, "", errRunMoved
@@ -405,7 +405,7 @@ func (s *supervisor) beginRun(c *app.Call, folder string) error {
 			return nil, "", err
 		}
 		s.run, s.status = *t.LastRun(), t.Status
-		return &RunResult{}, t.ID, nil
+		return &Result{}, t.ID, nil
 	})
 	if err != nil {
 		return err
@@ -417,8 +417,8 @@ func (s *supervisor) beginRun(c *app.Call, folder string) error {
 	return nil
 }
 
-func (s *supervisor) result() *RunResult {
-	d := &RunResult{ThreadID: s.id, ThreadStatus: s.status, RunRecord: app.RunOf(s.run)}
+func (s *supervisor) result() *Result {
+	d := &Result{ThreadID: s.id, ThreadStatus: s.status, RunRecord: app.RunOf(s.run)}
 	if !s.in.scheduled && s.run.Phase == thread.RunEnded { // leslie run --next answers for all of its runs
 		d.Changes = code.AmountsWithLanded(s.c, s.id)[s.id]
 	}

@@ -25,14 +25,14 @@ func TestACallThatAnAgentOnlyAsksAboutRunsUntilItEnds(t *testing.T) {
 	var ahead atomic.Int64
 	b.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	over := make(chan struct{})
-	var d *RunResult
+	var d *Result
 	var err error
 	var kinds []string
 	go func() {
 		defer close(over)
-		d, err = run(b, func(in *RunRequest) {
+		d, err = run(b, func(in *Request) {
 			in.Ask = AskAllow
-			in.Event = func(e RunEvent) { kinds = append(kinds, e.Kind+" "+e.Text) }
+			in.Event = func(e Event) { kinds = append(kinds, e.Kind+" "+e.Text) }
 		})
 	}()
 	until := func(is func() bool) {
@@ -59,7 +59,7 @@ func TestACallThatAnAgentOnlyAsksAboutRunsUntilItEnds(t *testing.T) {
 func TestATurnThatAMessageInterruptedIsSpokenOf(t *testing.T) {
 	t.Parallel()
 	b := newRunBench(t, "HANG[[]]")
-	_, err := run(b, func(in *RunRequest) {
+	_, err := run(b, func(in *Request) {
 		meanwhile(in, func() {
 			_, err := threads.Inject(b.Person(), threads.InjectRequest{Thread: "it", Type: thread.InjectFeedback, Urgency: thread.Immediate, Content: "TALK[[1]]"})
 			assert.NoError(t, err)
@@ -74,7 +74,7 @@ func TestATurnThatAMessageInterruptedIsSpokenOf(t *testing.T) {
 func TestACommandIsDecidedAsAWhole(t *testing.T) {
 	t.Parallel()
 	b := newRunBench(t, "ASK[[leslie context; touch made]]", "terse")
-	_, err := run(b, func(in *RunRequest) { in.Ask = AskDeny })
+	_, err := run(b, func(in *Request) { in.Ask = AskDeny })
 	require.True(t, codes.Has(err, codes.RunUnfinished), "%v", err)
 	assert.NoFileExists(t, filepath.Join(b.Dir, "made"))
 	said, err := os.ReadFile(filepath.Join(b.Dir, ".leslie", "runs", "it", "transcript.jsonl"))
@@ -86,7 +86,7 @@ func TestACommandThatIsShownAsAWordIsTheCommandInIt(t *testing.T) {
 	t.Parallel()
 	b := newRunBench(t, "ASK[[leslie context; touch made]] ASK[[touch also]] ASK[[: > asked]]", "quotes")
 	require.NoError(t, os.WriteFile(filepath.Join(b.Dir, ".leslie", "config.json"), []byte(`{"run": {"deny": ["Bash(touch:*)"]}}`), 0o600))
-	_, err := run(b, func(in *RunRequest) { in.Ask = AskAllow })
+	_, err := run(b, func(in *Request) { in.Ask = AskAllow })
 	require.True(t, codes.Has(err, codes.RunUnfinished), "%v", err)
 	assert.NoFileExists(t, filepath.Join(b.Dir, "made"))
 	assert.NoFileExists(t, filepath.Join(b.Dir, "also"))
@@ -110,7 +110,7 @@ func TestAPersonIsAskedAboutAWholeCommandOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	long := func(n int) string { return "echo " + strings.Repeat("x", n) + "; touch made" }
 	b := newRunBench(t, "Work")
-	_, err := run(b, func(in *RunRequest) {
+	_, err := run(b, func(in *Request) {
 		in.times.asking = time.Millisecond
 		in.Context = func(*threads.ContextResult, string) (string, []thread.InjectionID) {
 			return "ASK[[" + long(100<<10) + "]] ASK[[" + long(10<<10) + "]]", nil
@@ -130,18 +130,18 @@ func TestASessionThatGoesOnCountingIsNotCountedTwice(t *testing.T) {
 	t.Parallel()
 	usd := func(n float64) []thread.Cost { return []thread.Cost{{Amount: n, Currency: "USD"}} }
 	for name, tc := range map[string]struct {
-		h    *runHandler
+		h    *handler
 		said float64
 		want float64
 	}{
-		"a new session":                   {&runHandler{}, 2, 2},
-		"a new session after another":     {&runHandler{earlier: usd(3)}, 2, 5},
-		"a session that goes on counting": {&runHandler{earlier: usd(3), resumed: true}, 4, 4},
-		"a session that begins anew":      {&runHandler{earlier: usd(3), resumed: true}, 2, 5},
-		"the session of an earlier run":   {&runHandler{before: usd(3), resumed: true}, 4, 1},
+		"a new session":                   {&handler{}, 2, 2},
+		"a new session after another":     {&handler{earlier: usd(3)}, 2, 5},
+		"a session that goes on counting": {&handler{earlier: usd(3), resumed: true}, 4, 4},
+		"a session that begins anew":      {&handler{earlier: usd(3), resumed: true}, 2, 5},
+		"the session of an earlier run":   {&handler{before: usd(3), resumed: true}, 4, 1},
 	} {
 		assert.Equal(t, usd(tc.want), tc.h.costs(acp.Cost{Amount: tc.said, Currency: "USD"}), name)
 	}
-	h := runHandler{earlier: usd(3)}
+	h := handler{earlier: usd(3)}
 	assert.Equal(t, []thread.Cost{{Amount: 1, Currency: "EUR"}, {Amount: 3, Currency: "USD"}}, h.costs(acp.Cost{Amount: 1, Currency: "EUR"}))
 }

@@ -48,8 +48,8 @@ func newRunBench(t *testing.T, intent string, words ...string) *apptest.Project 
 }
 
 // run runs the thread; change may change the request.
-func run(b *apptest.Project, change func(*RunRequest)) (*RunResult, error) {
-	in := RunRequest{Thread: "it", Context: func(d *threads.ContextResult, _ string) (string, []thread.InjectionID) {
+func run(b *apptest.Project, change func(*Request)) (*Result, error) {
+	in := Request{Thread: "it", Context: func(d *threads.ContextResult, _ string) (string, []thread.InjectionID) {
 		shown := []thread.InjectionID{}
 		text := d.Thread.Intent
 		for _, i := range d.Thread.Unseen() {
@@ -98,7 +98,7 @@ func decide(b *apptest.Project, id thread.ApprovalID, decision thread.GrantDecis
 func decidedLate(t *testing.T, decision thread.GrantDecision, reason string) *apptest.Project {
 	t.Helper()
 	b := newRunBench(t, "ASK[[touch asked]]")
-	d, err := run(b, func(in *RunRequest) { in.times.asking = time.Millisecond })
+	d, err := run(b, func(in *Request) { in.times.asking = time.Millisecond })
 	require.True(t, codes.Has(err, codes.RunUnfinished), "%v", err)
 	assert.Equal(t, thread.RunWaits, d.Stop)
 	assert.Equal(t, thread.WaitingHuman, d.ThreadStatus)
@@ -133,7 +133,7 @@ func TestADenialThatComesLateCountsForTheNextEqualCall(t *testing.T) {
 func TestARunThatHasUsedItsLimitIsNotStartedAgain(t *testing.T) {
 	t.Parallel()
 	b := newRunBench(t, "USAGE[[70 30 0.5]] ASK[[touch asked]]")
-	limited := func(in *RunRequest) { in.times.asking, in.MaxTokens = time.Millisecond, 100 }
+	limited := func(in *Request) { in.times.asking, in.MaxTokens = time.Millisecond, 100 }
 	d, err := run(b, limited)
 	require.True(t, codes.Has(err, codes.RunUnfinished), "%v", err)
 	require.Equal(t, thread.RunWaits, d.Stop)
@@ -197,7 +197,7 @@ func TestEveryReminderCountsWhateverItsReason(t *testing.T) {
 				_, err := threads.Inject(b.Person(), threads.InjectRequest{Thread: "it", Type: thread.InjectData, Content: test.note})
 				require.NoError(t, err)
 			}
-			d, err := run(b, func(in *RunRequest) {
+			d, err := run(b, func(in *Request) {
 				in.Ask = AskDeny
 				if test.hidden {
 					in.Context = func(d *threads.ContextResult, _ string) (string, []thread.InjectionID) {
@@ -224,7 +224,7 @@ func TestANewRefusalStartsTheCountOfRemindersAgain(t *testing.T) {
 	changeAgent(b, func(env map[string]string) {
 		env["FAKE_PROMPT"] = "ASK[[touch 1]] STOP[[1]] ASK[[touch 2]] STOP[[2]] ASK[[touch 3]] STOP[[3]] ASK[[touch 4]]"
 	})
-	d, err := run(b, func(in *RunRequest) { in.Ask = AskDeny })
+	d, err := run(b, func(in *Request) { in.Ask = AskDeny })
 	require.True(t, codes.Has(err, codes.RunUnfinished), "%v", err)
 	assert.Equal(t, 6, d.Turns, "four with a refusal, and two more")
 }
@@ -233,8 +233,8 @@ func TestANewMessageStartsTheCountOfRemindersAgain(t *testing.T) {
 	t.Parallel()
 	b := newRunBench(t, "TALK[[1]]", "wordless")
 	turns := 0
-	d, err := run(b, func(in *RunRequest) {
-		in.Event = func(e RunEvent) {
+	d, err := run(b, func(in *Request) {
+		in.Event = func(e Event) {
 			if e.Kind != "turn" {
 				return
 			}
@@ -299,15 +299,15 @@ func TestAnAgentThatDiesAndMayUseNothingMoreIsParked(t *testing.T) {
 func TestAnAgentThatIsSilentIsGivenUp(t *testing.T) {
 	t.Parallel()
 	b := newRunBench(t, "HANG[[]]", "noload")
-	d, err := run(b, func(in *RunRequest) { in.times.silent, in.times.tool = 50*time.Millisecond, 50*time.Millisecond })
+	d, err := run(b, func(in *Request) { in.times.silent, in.times.tool = 50*time.Millisecond, 50*time.Millisecond })
 	require.True(t, codes.Has(err, codes.AgentTimeout), "%v", err)
 	assert.Equal(t, 2, d.Attempts)
 }
 
 // meanwhile calls do when the agent has begun its turn.
-func meanwhile(in *RunRequest, do func()) {
+func meanwhile(in *Request, do func()) {
 	done := false
-	in.Event = func(e RunEvent) {
+	in.Event = func(e Event) {
 		if e.Kind == "text" && !done {
 			done = true
 			go do()
@@ -318,7 +318,7 @@ func meanwhile(in *RunRequest, do func()) {
 func TestATurnThatGoesOnAfterItsThreadIsEnded(t *testing.T) {
 	t.Parallel()
 	b := newRunBench(t, "HANG[[]]")
-	d, err := run(b, func(in *RunRequest) {
+	d, err := run(b, func(in *Request) {
 		in.times.finish = time.Millisecond
 		meanwhile(in, func() {
 			_, err := threads.Lifecycle(b.Person(), threads.LifecycleRequest{Thread: "it", Action: thread.Done})
@@ -334,12 +334,12 @@ func TestARunThatIsStoppedWhenItsThreadIsDoneIsDone(t *testing.T) {
 	t.Parallel()
 	b := newRunBench(t, "HANG[[]]")
 	stopped := make(chan struct{})
-	d, err := run(b, func(in *RunRequest) {
+	d, err := run(b, func(in *Request) {
 		meanwhile(in, func() {
 			defer close(stopped)
 			_, err := threads.Lifecycle(b.Person(), threads.LifecycleRequest{Thread: "it", Action: thread.Done})
 			assert.NoError(t, err)
-			_, err = RunStop(b.Person(), RunStopRequest{Thread: "it"})
+			_, err = Stop(b.Person(), StopRequest{Thread: "it"})
 			assert.NoError(t, err)
 		})
 	})
@@ -353,7 +353,7 @@ func TestARunEndsWhenSomebodyElseTakesItsThread(t *testing.T) {
 	t.Parallel()
 	b := newRunBench(t, "HANG[[]]")
 	taken := make(chan struct{})
-	d, err := run(b, func(in *RunRequest) {
+	d, err := run(b, func(in *Request) {
 		meanwhile(in, func() {
 			defer close(taken)
 			_, err := threads.Release(b.Person(), threads.HolderRequest{Thread: "it"})
@@ -373,7 +373,7 @@ func TestAnInterruptedRunEndsItsAgentAndGoesOnLater(t *testing.T) {
 	t.Parallel()
 	b := newRunBench(t, "HANG[[]] TALK[[1]]")
 	ctx, cancel := context.WithCancel(context.Background())
-	in := RunRequest{Thread: "it", Context: func(d *threads.ContextResult, _ string) (string, []thread.InjectionID) { return d.Thread.Intent, nil }}
+	in := Request{Thread: "it", Context: func(d *threads.ContextResult, _ string) (string, []thread.InjectionID) { return d.Thread.Intent, nil }}
 	meanwhile(&in, cancel)
 	d, err := Run(b.Call(ctx, app.Caller{As: thread.User, Actor: "kim"}, app.Request{Command: "run"}), in)
 	require.True(t, codes.Has(err, codes.Interrupted), "%v", err)

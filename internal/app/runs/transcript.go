@@ -58,9 +58,9 @@ func Transcript(c *app.Call, in TranscriptRequest) (*TranscriptResult, error) {
 		return nil, err
 	}
 	d := &TranscriptResult{TranscriptHead: head}
-	p, err := transcript.Newest(RunFolder(c, head.ThreadID), q)
+	p, err := transcript.Newest(Folder(c, head.ThreadID), q)
 	if err != nil {
-		return nil, UnreadableRun(c, head.ThreadID, err)
+		return nil, Unreadable(c, head.ThreadID, err)
 	}
 	d.Items.Items = make([]TranscriptEntry, 0, len(p.Entries))
 	for _, e := range p.Entries {
@@ -90,9 +90,9 @@ func transcriptOf(c *app.Call, in TranscriptRequest) (head TranscriptHead, q tra
 	if in.Run == "" {
 		return head, q, nil
 	}
-	runs, err := transcript.Runs(RunFolder(c, head.ThreadID))
+	runs, err := transcript.Runs(Folder(c, head.ThreadID))
 	if err != nil {
-		return head, q, UnreadableRun(c, head.ThreadID, err)
+		return head, q, Unreadable(c, head.ThreadID, err)
 	}
 	q.Run, err = runNamed(head.ThreadID, runs, in.Run)
 	return head, q, err
@@ -120,20 +120,20 @@ func runNamed(id thread.ThreadID, runs []string, named string) (string, error) {
 	default:
 		f.Problem, f.Nearest = "'"+string(id)+"' has no run "+app.Quoted(named), nearest.Name(named, runs)
 	}
-	return "", app.Refused([]app.Fault{f})
+	return "", app.FaultsError([]app.Fault{f})
 }
 
-// RunFolder is the folder of what the process of a thread's run writes.
-func RunFolder(c *app.Call, id thread.ThreadID) string { return c.Store().Path(runPath(id)) }
+// Folder is the folder of what the process of a thread's run writes.
+func Folder(c *app.Call, id thread.ThreadID) string { return c.Store().Path(runPath(id)) }
 
 func runPath(id thread.ThreadID) string { return store.RunsDir + "/" + string(id) }
 
-// UnreadableRun is T505 for a transcript that cannot be read.
-func UnreadableRun(c *app.Call, id thread.ThreadID, err error) error {
+// Unreadable is T505 for a transcript that cannot be read.
+func Unreadable(c *app.Call, id thread.ThreadID, err error) error {
 	if codes.Of(err) != nil {
 		return err
 	}
-	return codes.ReadFailed.Wrap(err, fact.Of("path", RunFolder(c, id)), fact.Of("reason", codes.Reason(err)), fact.Of("threadId", id))
+	return codes.ReadFailed.Wrap(err, fact.Of("path", Folder(c, id)), fact.Of("reason", codes.Reason(err)), fact.Of("threadId", id))
 }
 
 // note takes over what an entry says of the agent.
@@ -312,13 +312,13 @@ func Conversation(c *app.Call, in TranscriptRequest) (*ConversationResult, error
 	d := &conversation{ConversationResult: &ConversationResult{TranscriptHead: head}, calls: map[string]*ConversationPart{}}
 	if q.Limit > 0 {
 		var p transcript.Page
-		p, err = transcript.Newest(RunFolder(c, head.ThreadID), q)
+		p, err = transcript.Newest(Folder(c, head.ThreadID), q)
 		for _, e := range p.Entries {
 			d.add(TranscriptEntry{e})
 		}
 		d.Damaged = p.Damaged
 	} else {
-		d.Damaged, err = transcript.Read(RunFolder(c, head.ThreadID), q.Since, q.Run, func(e transcript.Entry) error {
+		d.Damaged, err = transcript.Read(Folder(c, head.ThreadID), q.Since, q.Run, func(e transcript.Entry) error {
 			d.add(TranscriptEntry{e})
 			return c.Context().Err()
 		})
@@ -327,7 +327,7 @@ func Conversation(c *app.Call, in TranscriptRequest) (*ConversationResult, error
 	case c.Context().Err() != nil:
 		return nil, codes.Interrupted.Wrap(context.Cause(c.Context()))
 	case err != nil:
-		return nil, UnreadableRun(c, head.ThreadID, err)
+		return nil, Unreadable(c, head.ThreadID, err)
 	}
 	return d.ConversationResult, nil
 }
@@ -336,12 +336,12 @@ func Conversation(c *app.Call, in TranscriptRequest) (*ConversationResult, error
 // Errors: T509, T904.
 func EachPart(c *app.Call, id thread.ThreadID, fn func(*ConversationPart)) error {
 	d := &conversation{ConversationResult: &ConversationResult{}, whole: fn, calls: map[string]*ConversationPart{}}
-	_, err := transcript.Read(RunFolder(c, id), 0, "", func(e transcript.Entry) error {
+	_, err := transcript.Read(Folder(c, id), 0, "", func(e transcript.Entry) error {
 		d.add(TranscriptEntry{e})
 		return c.Context().Err()
 	})
 	if err != nil {
-		return UnreadableRun(c, id, err)
+		return Unreadable(c, id, err)
 	}
 	for _, part := range d.Parts {
 		fn(part)

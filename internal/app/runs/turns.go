@@ -85,7 +85,7 @@ const mostNudges = 2
 // supervisor is a run in progress.
 type supervisor struct {
 	c       *app.Call
-	in      RunRequest
+	in      Request
 	profile app.AgentProfile
 	rules   permit.Rules
 	// checkout is the project's checkout as it was when a turn ended last.
@@ -102,7 +102,7 @@ type supervisor struct {
 	woke      string // why it goes on with what was parked, for the agent
 	began     time.Time
 
-	handler *runHandler
+	handler *handler
 	agent   *runner.Agent
 	blank   bool // the agent began a new session, and has to be told everything
 	turns   int  // of this call
@@ -114,7 +114,7 @@ type supervisor struct {
 	refused map[string]bool // what it was told was not allowed
 
 	exhausted map[string]time.Time // until when agents may use nothing more
-	noted     agents.AgentLimit    // what was known of its agent when it was started
+	noted     agents.Limit         // what was known of its agent when it was started
 	instead   string               // what an agent has to know that goes on in place of another
 }
 
@@ -197,7 +197,7 @@ func (s *supervisor) start() error {
 	starting, over := s.whileItGoesOn()
 	defer over()
 	err := retry.Retry(starting, s.c.Project().Environment().Retry, func(ctx context.Context, _ int) (err error) {
-		s.agent, err = agents.StartAgent(ctx, s.profile, spec)
+		s.agent, err = agents.Start(ctx, s.profile, spec)
 		if _, limited := agents.LimitOf(err, s.c.Now()); limited { // meetsLimit notes it
 			spent, err = err, nil
 		}
@@ -283,7 +283,7 @@ func (s *supervisor) environ() []string {
 	if repo, err := code.OpenRepo(s.c); err == nil {
 		commits = repo.Identity(s.c.Context())
 	}
-	return slices.Concat(commits, agents.AgentEnviron(s.c, s.profile), s.speaksFor())
+	return slices.Concat(commits, agents.Environ(s.c, s.profile), s.speaksFor())
 }
 
 // speaksFor says to leslie's own calls for which run and thread they speak.
@@ -554,7 +554,7 @@ func (s *supervisor) judge(end acp.Prompted, err, cause error) *runEnd {
 	s.deaths = 0
 	if s.noted.Agent == s.profile.Name && err == nil {
 		agents.ForgetLimit(s.c, s.noted)
-		s.noted = agents.AgentLimit{}
+		s.noted = agents.Limit{}
 	}
 	if errors.Is(cause, agents.ErrRunUrgent) { // some agents forget a turn that was cancelled
 		s.cut = true
@@ -639,7 +639,7 @@ func (s *supervisor) interrupted() *runEnd {
 // event tells who looks on what happens.
 func (s *supervisor) event(kind, text string) {
 	if s.in.Event != nil {
-		s.handler.tell(RunEvent{Turn: s.turnNumber(), Kind: kind, Text: text})
+		s.handler.tell(Event{Turn: s.turnNumber(), Kind: kind, Text: text})
 	}
 }
 

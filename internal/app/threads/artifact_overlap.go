@@ -110,7 +110,7 @@ func conflictsAmong(c *app.Call, a, b thread.ThreadID, paths []string) (out []st
 		return nil
 	}
 	err = c.ReadConsistent(func() error {
-		out, err = merging.Conflicting(merges.MergeCall(c, merges.MergeMeans{}, app.Settings{}), a, b, set)
+		out, err = merging.Conflicting(merges.SessionCall(c, merges.Resolvers{}, app.Settings{}), a, b, set)
 		return err
 	}, a, b)
 	if err != nil {

@@ -32,7 +32,7 @@ func Can(c *app.Call, in CanRequest) (*CanResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := app.Refused(UnknownCapabilities("Capability", []string{in.Capability}, set.Policy)); err != nil {
+	if err := app.FaultsError(UnknownCapabilities("Capability", []string{in.Capability}, set.Policy)); err != nil {
 		return nil, err
 	}
 	about := c.ThreadOr(in.Thread)

@@ -16,7 +16,7 @@ import (
 // whose code conflicts (W808). Errors: T101, T102, T105, T106,
 // T108, T508, T903, those of a write.
 func Checkpoint(c *app.Call, in artifacts.CheckpointRequest) (*artifacts.CheckpointResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	id := c.ThreadOr(in.Thread)
@@ -66,7 +66,7 @@ func checkpoint(c *app.Call, id, name string, exact bool) (*artifacts.Checkpoint
 		if err != nil {
 			return nil, "", err
 		}
-		others = code.WithCode(c, s, t)
+		others = code.OwnerAndOthers(c, s, t)
 		return &artifacts.CheckpointResult{CheckpointID: ck.ID, ThreadID: t.ID, Name: app.OrNull(ck.Name), Files: ck.Files, Revision: t.Revision}, t.ID, nil
 	})
 	c.EndStage(snap.Stage, err == nil)

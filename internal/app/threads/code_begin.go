@@ -44,7 +44,7 @@ func BeginWithDependencies(c *app.Call, id thread.ThreadID) (brought []thread.Th
 		return nil
 	}
 	pull := func(from string, only string) bool {
-		call := c.Beside("pull")
+		call := c.ForCommand("pull")
 		result, err := merges.Pull(call, merges.PullRequest{Thread: string(t.ID), From: from, Only: only, Strategy: strategyOf(only)})
 		if err == nil {
 			c.Include(call)

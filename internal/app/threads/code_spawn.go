@@ -35,7 +35,7 @@ import (
 //
 // If git fails, what it made and op 1 are taken back. Where the process was killed, the
 // thread is "making": the same call repeated, or leslie code setup, goes on with it.
-// Meanwhile a stage of the store says whether the maker is alive (code.HoldCode).
+// Meanwhile a stage of the store says whether the maker is alive (code.Hold).
 
 // SpawnedCode is the code of a new thread.
 type SpawnedCode struct {
@@ -59,7 +59,7 @@ type codeSpawn struct {
 	c      *app.Call
 	repo   *git.Repo
 	id     thread.ThreadID
-	making git.Making
+	making git.WorktreeSpec
 	code   thread.Code
 	parent string       // the folder of worktrees, if this call made it
 	stands git.Worktree // where the caller is
@@ -125,7 +125,7 @@ func (m *codeSpawn) notBegun(s *thread.State) error {
 // finish makes the worktree and records it: operation 2. Then it runs the setup.
 func (m *codeSpawn) finish(d *SpawnResult, noSetup bool) (*SpawnResult, error) {
 	c := m.c
-	w, err := code.MakeCode(c, m.repo, m.id, m.code, m.making)
+	w, err := code.Make(c, m.repo, m.id, m.code, m.making)
 	if err != nil {
 		return nil, m.takeBack(err, false)
 	}
@@ -157,13 +157,13 @@ func (m *codeSpawn) finish(d *SpawnResult, noSetup bool) (*SpawnResult, error) {
 	if err != nil || noSetup || c.Replayed() {
 		return d, err
 	}
-	up := code.SetUp{C: c, ID: m.id, Dir: m.making.Dir, Folder: cmp.Or(d.Code.Folder, m.making.Dir), Slot: m.code.Slot}
+	up := code.SetupRun{C: c, ID: m.id, Dir: m.making.Dir, Folder: cmp.Or(d.Code.Folder, m.making.Dir), Slot: m.code.Slot}
 	_, at, err := up.Run()
 	if err != nil {
 		return nil, err
 	}
 	d.Revision = max(d.Revision, at)
-	code.CheckBegin(c, m.id)
+	code.RunChecksAtStart(c, m.id)
 	return d, nil
 }
 
@@ -185,7 +185,7 @@ func (m *codeSpawn) takeBack(why error, finished bool) error {
 		return stays(err)
 	}
 	if base := m.code.Base; base != nil {
-		_ = m.repo.UpdateRef(ctx, thread.BaseRef(m.id, 0), "", git.Any, "leslie: take back") // one that stays only keeps a commit
+		_ = m.repo.UpdateRef(ctx, thread.BaseRef(m.id, 0), "", git.AnyOldValue, "leslie: take back") // one that stays only keeps a commit
 	}
 	m.dropParent()
 	back := c.Project().Call(ctx, c.Caller(), app.Request{Command: "undo", LockTimeout: c.Request().LockTimeout})
@@ -239,7 +239,7 @@ func resumeSpawn(c *app.Call, in SpawnRequest) (*codeSpawn, *SpawnResult, error)
 		return nil, nil, err
 	}
 	m := &codeSpawn{c: c, id: t.ID, resumed: true}
-	if m.release, err = code.HoldCode(c, t.ID); err != nil {
+	if m.release, err = code.Hold(c, t.ID); err != nil {
 		return nil, nil, err
 	}
 	var d *SpawnResult
@@ -298,7 +298,7 @@ func planCode(c *app.Call, in *SpawnRequest) (m *codeSpawn, err error) {
 		n := in.newThread()
 		n.ID = thread.ThreadID(c.NewID(in.ID, thread.PrefixThread, func(id string) bool { return s.Exists(thread.ThreadID(id)) }))
 		in.nameObjective(c, s, &n)
-		t, err := s.Spawn(n, c.Operation()) // on what was read: whatever it refuses is refused before git is asked
+		t, err := s.Spawn(n, c.Stamp()) // on what was read: whatever it refuses is refused before git is asked
 		m.id, parent.ID = t.ID, t.ParentID
 		if t.ParentID != "" {
 			parent, _ = s.Threads.Get(string(t.ParentID))
@@ -308,7 +308,7 @@ func planCode(c *app.Call, in *SpawnRequest) (m *codeSpawn, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := code.CheckAccept(c, in.Accept); err != nil {
+	if err := code.ValidateCheckNames(c, in.Accept); err != nil {
 		return nil, err
 	}
 	m.code.Accept = in.Accept
@@ -327,7 +327,7 @@ func planCode(c *app.Call, in *SpawnRequest) (m *codeSpawn, err error) {
 	if err := m.uncommitted(in, parent); err != nil {
 		return nil, err
 	}
-	names, err := code.NamesOfCode(c, m.repo)
+	names, err := code.NamesNow(c, m.repo)
 	if err != nil {
 		return nil, err
 	}
@@ -349,7 +349,7 @@ func planCode(c *app.Call, in *SpawnRequest) (m *codeSpawn, err error) {
 		err = m.warnBehind(parent)
 	}
 	if err == nil {
-		m.release, err = code.HoldCode(c, m.id)
+		m.release, err = code.Hold(c, m.id)
 	}
 	if err != nil {
 		m.dropParent()
@@ -366,7 +366,7 @@ func (m *codeSpawn) base(named string) string {
 	if commit, err := m.repo.Resolve(m.c.Context(), named); err != nil || commit != "" {
 		return named
 	}
-	if t, err := code.OwnCode(m.c, named); err == nil {
+	if t, err := code.Owner(m.c, named); err == nil {
 		return "refs/heads/" + t.Branch
 	}
 	return named
@@ -386,7 +386,7 @@ func (m *codeSpawn) adopt(in *SpawnRequest) error {
 	}
 	for _, given := range []struct{ field, value string }{{"Base", in.Base}, {"Uncommitted", in.Uncommitted}} {
 		if given.value != "" {
-			return app.Refused([]app.Fault{{Field: given.field, Value: given.value, Problem: "does not go with the branch '" + in.Branch + "', which is there already"}})
+			return app.FaultsError([]app.Fault{{Field: given.field, Value: given.value, Problem: "does not go with the branch '" + in.Branch + "', which is there already"}})
 		}
 	}
 	if _, err := m.c.View(func(s *thread.State) error {
@@ -434,7 +434,7 @@ func (m *codeSpawn) start(in *SpawnRequest, parent thread.Thread) error {
 	switch {
 	case commit != "":
 	case in.Base != "":
-		return app.Refused([]app.Fault{{Field: "Base", Value: in.Base, Problem: "the repository has no commit " + app.Quoted(in.Base)}})
+		return app.FaultsError([]app.Fault{{Field: "Base", Value: in.Base, Problem: "the repository has no commit " + app.Quoted(in.Base)}})
 	case owner != nil:
 		return thread.NoCode(parent.ID, "its branch '"+parent.Branch+"' is gone").
 			WithHint("Name the branch with leslie update --branch, or where to start with --base").WithNext("leslie code " + string(parent.ID))
@@ -512,12 +512,12 @@ func (m *codeSpawn) take(dir, admin string, parent thread.Thread) error {
 		return err
 	}
 	from := cmp.Or(app.BranchOf(m.code.Target), "HEAD")
-	taken, err := m.repo.Worktree(dir, admin).Take(m.c.Context(), "Uncommitted work of "+cmp.Or(string(parent.ID), from)+"\n\nleslie took it into "+string(m.id)+".", m.c.Caller().Actor)
+	taken, err := m.repo.Worktree(dir, admin).CommitUncommitted(m.c.Context(), "Uncommitted work of "+cmp.Or(string(parent.ID), from)+"\n\nleslie took it into "+string(m.id)+".", m.c.Caller().Actor)
 	switch {
 	case err != nil || taken.Commit == "":
 		return err
 	case taken.Head != m.making.Start || taken.Branch != app.BranchOf(m.code.Target):
-		return app.Refused([]app.Fault{{Field: "Uncommitted", Value: takeUncommitted, Problem: "needs " + from + " in " + dir + ", which has something else checked out"}})
+		return app.FaultsError([]app.Fault{{Field: "Uncommitted", Value: takeUncommitted, Problem: "needs " + from + " in " + dir + ", which has something else checked out"}})
 	}
 	m.code.Base = &thread.CodeBase{MergeBase: string(taken.Head), Commit: string(taken.Commit), Target: m.code.Target, Inherited: true}
 	m.making.Start = taken.Commit

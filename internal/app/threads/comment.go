@@ -130,7 +130,7 @@ type CommentResult struct {
 // and for a file that is not text), T101, T105, T107, T203 if there is no such file, T508,
 // T802 if the thread has no code, those of reading and of a write.
 func Comment(c *app.Call, in CommentRequest) (*CommentResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	if first, ok, err := app.Answered[CommentResult](c); ok || err != nil {
@@ -160,7 +160,7 @@ func Comment(c *app.Call, in CommentRequest) (*CommentResult, error) {
 		return nil, codes.InvalidArgument.New(fact.Of("reason", fmt.Sprintf("'%s' has no line %d: it has %d", name, lines.Last, count)),
 			fact.Of("path", name), fact.Of("lines", count), fact.Of("threadId", t.ID))
 	}
-	stage, err := c.Store().Stage(c.Operation().Operation)
+	stage, err := c.Store().Stage(c.Stamp().Operation)
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func ReviewComments(c *app.Call, in ReviewCommentsRequest) (*ReviewCommentsResul
 		if err != nil {
 			return nil, "", err
 		}
-		app.Note(s, t.ID, i.Line())
+		app.PlanInjectionLine(s, t.ID, i.Line())
 		d.InjectionID = i.ID
 		for k := range d.Comments {
 			d.Comments[k].Sent = d.Comments[k].Sent || slices.Contains(sent, d.Comments[k].CommentID)

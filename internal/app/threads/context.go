@@ -75,7 +75,7 @@ type ContextCode struct {
 	// Commits has the subjects of the newest of them, if somebody else had the thread before.
 	Commits []string `json:"commits,omitempty"`
 	// Behind has the threads on whose code this one builds, with commits that it lacks.
-	Behind []code.ContextBehind `json:"behind,omitempty"`
+	Behind []code.BehindItem `json:"behind,omitempty"`
 }
 
 // contextCode returns what is recorded of a thread's code, nil for none.
@@ -150,7 +150,7 @@ func Context(c *app.Call, in ContextRequest) (*ContextResult, error) {
 	d.enforced(c, d.Thread)
 	d.Moved = merges.Moved(c, d.Thread, d.builtOn)
 	if d.Code != nil {
-		d.Code.Behind = code.CodeBehind(c, d.Thread, d.codeOn, d.landsIn)
+		d.Code.Behind = code.Behind(c, d.Thread, d.codeOn, d.landsIn)
 	}
 	d.measure(c)
 	for i := range d.References {

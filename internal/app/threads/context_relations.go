@@ -85,7 +85,7 @@ type ContextQuestion struct {
 }
 
 func contextMerge(m thread.Merge) ContextMerge {
-	out := ContextMerge{MergeID: m.ID, Target: m.Target, Sources: m.Sources, Next: app.GoesOn(m)}
+	out := ContextMerge{MergeID: m.ID, Target: m.Target, Sources: m.Sources, Next: app.ContinueLine(m)}
 	if m.Queued != nil {
 		out.Queued, out.Refused = true, m.Queued.Refused
 	}

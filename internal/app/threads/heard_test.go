@@ -22,7 +22,7 @@ import (
 // claimOn returns the claim of a thread as its status shows it.
 func claimOn(b *apptest.Project, id string) *app.ClaimRecord {
 	b.T.Helper()
-	d, err := ThreadStatus(b.Person(), ThreadStatusRequest{Thread: id})
+	d, err := Status(b.Person(), StatusRequest{Thread: id})
 	require.NoError(b.T, err)
 	require.NotNil(b.T, d.Claim)
 	return d.Claim

@@ -74,7 +74,7 @@ func heldBy(c *app.Call, s *thread.State) []app.WaitingItem {
 // warnOtherHeld adds W116 for an agent that works on a thread which it does not hold, while it holds
 // others.
 func warnOtherHeld(c *app.Call, s *thread.State, t thread.Thread) {
-	stamp := c.Operation()
+	stamp := c.Stamp()
 	if held := t.Held(stamp.Time); stamp.As != thread.Agent || t.Status.Terminated() || held != nil && held.Holder == stamp.Actor {
 		return
 	}

@@ -52,7 +52,7 @@ func injected(i thread.Injection, t thread.Thread) *InjectResult {
 // and the thread's folder keeps it. Errors: T903, T101, T105, T107, T508 if too many
 // injections are unseen, and those of a write.
 func Inject(c *app.Call, in InjectRequest) (*InjectResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	if in.Urgency == "" {
@@ -67,7 +67,7 @@ func Inject(c *app.Call, in InjectRequest) (*InjectResult, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		app.Note(s, t.ID, i.Line())
+		app.PlanInjectionLine(s, t.ID, i.Line())
 		return injected(i, t), t.ID, nil
 	})
 }
@@ -86,7 +86,7 @@ func WithdrawInjection(c *app.Call, in WithdrawRequest) (*InjectResult, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		app.Note(s, t.ID, i.WithdrawnLine(stamp))
+		app.PlanInjectionLine(s, t.ID, i.WithdrawnLine(stamp))
 		d := injected(i, t)
 		d.Withdrawn = true
 		return d, t.ID, nil

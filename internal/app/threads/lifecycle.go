@@ -74,7 +74,7 @@ type LifecycleObjective struct {
 // write; T117 for code that is not committed; T114 for a check, and T801, T802 if there is no worktree to run it in.
 func Lifecycle(c *app.Call, in LifecycleRequest) (*LifecycleResult, error) {
 	in.Thread = c.ThreadOr(in.Thread)
-	var found code.Accepted
+	var found code.CheckResults
 	left, err := uncommitted(c, in)
 	if err != nil {
 		return nil, err
@@ -86,9 +86,9 @@ func Lifecycle(c *app.Call, in LifecycleRequest) (*LifecycleResult, error) {
 				continue
 			}
 		}
-		var first *code.NotChecked
+		var first *code.ChecksNotRun
 		if errors.As(err, &first) && !found.Covers(first.Thread.ID, first.Thread.OwnedCode().Accept) {
-			if found, err = code.Accept(c, first.Thread); err != nil {
+			if found, err = code.RunChecks(c, first.Thread); err != nil {
 				return nil, err
 			}
 			continue
@@ -117,7 +117,7 @@ func awaitShown(c *app.Call, id string) bool {
 
 // changeStatus changes a thread's status, given what its checks found and what is not
 // committed.
-func changeStatus(c *app.Call, in LifecycleRequest, found code.Accepted, left leftBehind) (*LifecycleResult, error) {
+func changeStatus(c *app.Call, in LifecycleRequest, found code.CheckResults, left leftBehind) (*LifecycleResult, error) {
 	id := in.Thread
 	var ended []code.Item
 	var toLand []thread.ThreadID
@@ -169,7 +169,7 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.Accepted, left le
 		}
 		completed, owner = in.Action == thread.Done && t.Status != done.From, t.OwnedCode() != nil
 		if completed && !stamp.ByPerson() {
-			ended = code.WithCode(c, s, t)
+			ended = code.OwnerAndOthers(c, s, t)
 		}
 		if t.Status.Terminated() && !done.From.Terminated() {
 			d.Ready = s.MadeReady(t, stamp.Time)

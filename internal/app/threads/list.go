@@ -54,7 +54,7 @@ type ListResult struct {
 // reading.
 func List(c *app.Call, in ListRequest) (*ListResult, error) {
 	c.ReadOnly()
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	var page, archived thread.Page

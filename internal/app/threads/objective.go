@@ -31,7 +31,7 @@ type ObjectiveResult struct {
 // CreateObjective creates an objective. Errors: T903, T106 if the id is taken, and
 // those of a write.
 func CreateObjective(c *app.Call, in CreateObjectiveRequest) (*ObjectiveResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*ObjectiveResult, thread.ThreadID, error) {

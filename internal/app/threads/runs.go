@@ -193,7 +193,7 @@ func (d *SummaryResult) addRuns(c *app.Call, all []thread.Thread, since time.Tim
 	var owners []thread.ThreadID
 	for _, t := range all {
 		line := RunLine{ThreadID: t.ID, Title: t.Title, ThreadStatus: t.Status, RunRecord: *app.LastRunOf(c, t)}
-		line.Result, line.Total = OutcomeOf(line.RunRecord), app.Deref(thread.RunsOf(t)).Used
+		line.Result, line.Total = OutcomeOf(line.RunRecord), app.OrZero(thread.RunsOf(t)).Used
 		line.Elsewhere = stillThere(c, line.Elsewhere)
 		if owned := t.OwnedCode(); owned != nil {
 			owners = append(owners, t.ID)

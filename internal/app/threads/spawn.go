@@ -70,7 +70,7 @@ func Spawn(c *app.Call, in SpawnRequest) (*SpawnResult, error) {
 	if in.Parent == "" {
 		in.Parent = c.Caller().Thread
 	}
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	if in.Claim {
@@ -99,7 +99,7 @@ func Spawn(c *app.Call, in SpawnRequest) (*SpawnResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := agents.AgentNamed(all, in.Agent); err != nil {
+		if _, err := agents.Named(all, in.Agent); err != nil {
 			return nil, err
 		}
 	}
@@ -169,7 +169,7 @@ func gatherFolder(c *app.Call, in SpawnRequest) (*newFolder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.stage, err = c.Store().Stage(c.Operation().Operation); err != nil {
+	if f.stage, err = c.Store().Stage(c.Stamp().Operation); err != nil {
 		return nil, err
 	}
 	if err := f.fill(c, in, targets); err != nil {

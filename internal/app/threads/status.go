@@ -86,13 +86,13 @@ func Summary(c *app.Call, in SummaryRequest) (*SummaryResult, error) {
 	return d, nil
 }
 
-// ThreadStatusRequest names a thread by its id or a prefix of it.
-type ThreadStatusRequest struct {
+// StatusRequest names a thread by its id or a prefix of it.
+type StatusRequest struct {
 	Thread string // "": the thread that the caller speaks for
 }
 
-// ThreadStatusResult is one thread with all its relations.
-type ThreadStatusResult struct {
+// StatusResult is one thread with all its relations.
+type StatusResult struct {
 	app.ThreadRecord
 	Relations thread.Relations `json:"relations"`
 	// HeldBack says why it is not ready: what it, or a thread above it, waits for.
@@ -132,15 +132,15 @@ type ReferencedBy struct {
 	Binding thread.Binding     `json:"binding"`
 }
 
-// ThreadStatus returns one thread with all its relations; W203 for references whose
+// Status returns one thread with all its relations; W203 for references whose
 // targets have changed. Errors: T101, T105, those of reading.
-func ThreadStatus(c *app.Call, in ThreadStatusRequest) (*ThreadStatusResult, error) {
+func Status(c *app.Call, in StatusRequest) (*StatusResult, error) {
 	c.ReadOnly()
 	id := in.Thread
 	if id == "" {
 		id = c.ThreadOr("")
 	}
-	d := &ThreadStatusResult{References: []artifacts.ReferenceRecord{}}
+	d := &StatusResult{References: []artifacts.ReferenceRecord{}}
 	var refs []thread.Reference
 	_, err := c.View(func(s *thread.State) error {
 		t, err := s.Thread(id)

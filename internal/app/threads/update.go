@@ -24,7 +24,7 @@ type UpdateResult struct {
 // would form a cycle, T803 for another worktree or branch than those that leslie made for
 // the thread, and those of a write.
 func Update(c *app.Call, in UpdateRequest) (*UpdateResult, error) {
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	id, edit := c.ThreadOr(in.Thread), in.Edit

@@ -15,16 +15,16 @@ import (
 	"leslie/warnings"
 )
 
-// LostOperations warns of operations that the journal has lost.
-func LostOperations(c *app.Call) func(from, to thread.Revision) {
+// LostOperationsWarner warns of operations that the journal has lost.
+func LostOperationsWarner(c *app.Call) func(from, to thread.Revision) {
 	return func(from, to thread.Revision) {
 		c.Warn(warnings.OperationsLost.New(fact.Of("from", from), fact.Of("to", to)))
 	}
 }
 
-// NotAhead returns T903 for a future revision: the caller confuses this store with
+// CheckRevision returns T903 for a future revision: the caller confuses this store with
 // another one.
-func NotAhead(since, now thread.Revision) error {
+func CheckRevision(since, now thread.Revision) error {
 	if since <= now {
 		return nil
 	}
@@ -185,13 +185,13 @@ func (w *waiting) findStart(s *thread.State) error {
 	}
 	since := s.Revision
 	if w.Since != nil {
-		if since = *w.Since; NotAhead(since, s.Revision) != nil {
-			return NotAhead(since, s.Revision)
+		if since = *w.Since; CheckRevision(since, s.Revision) != nil {
+			return CheckRevision(since, s.Revision)
 		}
 	}
 	own, _ := w.c.SpeakerOf(s)
 	w.own, w.began = own.ID, since
-	w.cursor = w.c.Store().Cursor(store.CursorQuery{Since: since, Lost: LostOperations(w.c)})
+	w.cursor = w.c.Store().Cursor(store.CursorQuery{Since: since, Lost: LostOperationsWarner(w.c)})
 	w.lapsed = records(s.Changes())
 	return nil
 }

@@ -100,7 +100,7 @@ func TestReadsOfRecordsChangeNothingForADirectCaller(t *testing.T) {
 	require.NoError(t, err)
 	before := b.Tree()
 	for name, read := range map[string]apptest.Asked{
-		"list": apptest.Ask(threads.List, threads.ListRequest{}), "summary": apptest.Ask(threads.Summary, threads.SummaryRequest{}), "status": apptest.Ask(threads.ThreadStatus, threads.ThreadStatusRequest{Thread: "main"}),
+		"list": apptest.Ask(threads.List, threads.ListRequest{}), "summary": apptest.Ask(threads.Summary, threads.SummaryRequest{}), "status": apptest.Ask(threads.Status, threads.StatusRequest{Thread: "main"}),
 		"artifacts": apptest.Ask(artifacts.Artifacts, artifacts.ArtifactsRequest{Thread: "main"}), "objectives": apptest.Ask(threads.ListObjectives, threads.ListObjectivesRequest{}),
 		"objective": apptest.Ask(threads.ShowObjective, threads.ObjectiveRequest{Objective: "ship"}), "references": apptest.Ask(artifacts.ListReferences, artifacts.ListReferencesRequest{}),
 		"approvals": apptest.Ask(decisions.ListApprovals, decisions.ListApprovalsRequest{All: true}), "can": apptest.Ask(threads.Can, threads.CanRequest{Capability: "read", Thread: "main"}),

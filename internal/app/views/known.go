@@ -45,7 +45,7 @@ func Known(c *app.Call, table, of string) (all []codes.Candidate, err error) {
 	c.ReadOnly()
 	switch table {
 	case KnownOperations:
-		all, err := knownOf(history.History, c, history.HistoryRequest{Limit: knownOperations}, func(d *history.HistoryResult) []app.OperationRecord { return d.Items.Items },
+		all, err := knownOf(history.List, c, history.ListRequest{Limit: knownOperations}, func(d *history.ListResult) []app.OperationRecord { return d.Items.Items },
 			func(op app.OperationRecord) codes.Candidate {
 				label := op.Command
 				if op.ThreadID != nil {
@@ -58,8 +58,8 @@ func Known(c *app.Call, table, of string) (all []codes.Candidate, err error) {
 		return knownOf(artifacts.Artifacts, c, artifacts.ArtifactsRequest{Thread: of}, func(d *artifacts.ArtifactsResult) []artifacts.Artifact { return d.Items.Items },
 			func(a artifacts.Artifact) codes.Candidate { return codes.Candidate{ID: a.Path} })
 	case KnownAgents:
-		return knownOf(agents.Agents, c, agents.AgentsRequest{}, func(d *agents.AgentsResult) []agents.AgentItem { return d.Items },
-			func(a agents.AgentItem) codes.Candidate {
+		return knownOf(agents.List, c, agents.ListRequest{}, func(d *agents.ListResult) []agents.Item { return d.Items },
+			func(a agents.Item) codes.Candidate {
 				return codes.Candidate{ID: a.Name, Label: strings.Join(a.Command, " ")}
 			})
 	case KnownCapabilities:
@@ -74,7 +74,7 @@ func Known(c *app.Call, table, of string) (all []codes.Candidate, err error) {
 	case KnownConflicts:
 		return knownConflicts(c, of)
 	case KnownRuns:
-		runs, err := transcript.Runs(runs.RunFolder(c, thread.ThreadID(c.ThreadOr(of))))
+		runs, err := transcript.Runs(runs.Folder(c, thread.ThreadID(c.ThreadOr(of))))
 		for _, run := range runs {
 			all = append(all, codes.Candidate{ID: run})
 		}
@@ -104,7 +104,7 @@ func knownOf[In, Out, Item any](do func(*app.Call, In) (*Out, error), c *app.Cal
 
 // knownConflicts lists the conflicts of a pending merge, each path before its own.
 func knownConflicts(c *app.Call, of string) (all []codes.Candidate, err error) {
-	d, err := merges.MergeStatus(c, merges.MergeStatusRequest{Merge: of})
+	d, err := merges.Status(c, merges.StatusRequest{Merge: of})
 	if err != nil {
 		return nil, err
 	}

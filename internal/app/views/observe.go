@@ -62,7 +62,7 @@ func Observe(c *app.Call, in ObserveRequest, emit func(app.OperationRecord) erro
 
 // observed returns where observing starts, and its filters.
 func observed(c *app.Call, in ObserveRequest) (store.CursorQuery, error) {
-	q := store.CursorQuery{Lost: threads.LostOperations(c)}
+	q := store.CursorQuery{Lost: threads.LostOperationsWarner(c)}
 	v, err := c.View(func(s *thread.State) error {
 		if in.Target == "" {
 			return nil
@@ -77,7 +77,7 @@ func observed(c *app.Call, in ObserveRequest) (store.CursorQuery, error) {
 		return q, err
 	case in.Since != nil:
 		q.Since = *in.Since
-		return q, threads.NotAhead(q.Since, v.Revision)
+		return q, threads.CheckRevision(q.Since, v.Revision)
 	case in.Follow:
 		q.Since = v.Revision
 	}

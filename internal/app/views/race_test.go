@@ -89,7 +89,7 @@ func readAll(b *apptest.Project, t *testing.T, last thread.Revision) thread.Revi
 	last = *c.Revision()
 	newest := string(all.Items.Items[0].ThreadID)
 	for _, id := range []string{newest, "main"} {
-		status, err := threads.ThreadStatus(b.Person(), threads.ThreadStatusRequest{Thread: id})
+		status, err := threads.Status(b.Person(), threads.StatusRequest{Thread: id})
 		if assert.NoError(t, err) && id != "main" && status.ParentID != nil {
 			assert.NotZero(t, status.Artifacts.Total, "%s: a thread is there with what it inherited", id)
 		}
@@ -108,7 +108,7 @@ func readAll(b *apptest.Project, t *testing.T, last thread.Revision) thread.Revi
 	}
 	for name, read := range map[string]apptest.Asked{
 		"artifacts": apptest.Ask(artifacts.Artifacts, artifacts.ArtifactsRequest{Thread: newest}), "approvals": apptest.Ask(decisions.ListApprovals, decisions.ListApprovalsRequest{}),
-		"history": apptest.Ask(history.History, history.HistoryRequest{}), "context": apptest.Ask(threads.Context, threads.ContextRequest{Thread: newest}), "summary": apptest.Ask(threads.Summary, threads.SummaryRequest{}),
+		"history": apptest.Ask(history.List, history.ListRequest{}), "context": apptest.Ask(threads.Context, threads.ContextRequest{Thread: newest}), "summary": apptest.Ask(threads.Summary, threads.SummaryRequest{}),
 		"graph": apptest.Ask(Graph, GraphRequest{All: true}), "report": apptest.Ask(Report, ReportRequest{All: true}),
 	} {
 		assert.NoError(t, read(b.Person()), name)

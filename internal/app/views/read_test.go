@@ -18,7 +18,7 @@ func TestUseCasesThatReadChangeNothingForADirectCaller(t *testing.T) {
 	b := apptest.New(t)
 	before := b.Tree()
 	for name, read := range map[string]func(*app.Call) error{
-		"history": func(c *app.Call) error { _, err := history.History(c, history.HistoryRequest{}); return err },
+		"history": func(c *app.Call) error { _, err := history.List(c, history.ListRequest{}); return err },
 		"observe": func(c *app.Call) error {
 			return Observe(c, ObserveRequest{}, func(app.OperationRecord) error { return nil })
 		},

@@ -234,7 +234,7 @@ func (r *reporting) about(id thread.ThreadID) bool {
 // history reads every operation once, oldest first.
 func (r *reporting) history() error {
 	r.now, r.pending = map[thread.ThreadID]ReportSpan{}, map[thread.MergeID]thread.Merge{}
-	cursor := r.c.Store().Cursor(store.CursorQuery{Lost: threads.LostOperations(r.c)})
+	cursor := r.c.Store().Cursor(store.CursorQuery{Lost: threads.LostOperationsWarner(r.c)})
 	found, err := cursor.Read(r.c.Context(), r.d.Revision, func(op thread.Operation) error {
 		r.c.Report(app.Progress{What: "reading the history", Done: int64(op.Seq), Total: int64(r.d.Revision)})
 		r.operation(op)

@@ -124,7 +124,7 @@ const (
 // and named. Errors: T903, those of reading.
 func Search(c *app.Call, in SearchRequest) (*SearchResult, error) {
 	c.ReadOnly()
-	if err := app.Refused(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
 	words, _ := search.Parse(in.Words)
@@ -183,7 +183,7 @@ func (s *searching) found(id thread.ThreadID, hits ...SearchHit) {
 
 // notRead says why something of a thread was not searched.
 func notRead(c *app.Call, id thread.ThreadID, path string, err error) SearchUnread {
-	e := codes.Of(runs.UnreadableRun(c, id, err))
+	e := codes.Of(runs.Unreadable(c, id, err))
 	return SearchUnread{ThreadID: id, Path: strings.ToValidUTF8(path, "\uFFFD"), Code: e.Code(), Reason: codes.Reason(e)}
 }
 

@@ -53,11 +53,11 @@ func (d batchText) Text(p *page.Page) {
 	}
 	switch {
 	case d.DryRun:
-		p.Line("%s would be done, in one operation; nothing was changed", page.Many(d.Total, "command"))
+		p.Line("%s would be done, in one operation; nothing was changed", page.Plural(d.Total, "command"))
 	case d.Changed:
-		p.Line("%s done, in one operation", page.Many(d.Total, "command"))
+		p.Line("%s done, in one operation", page.Plural(d.Total, "command"))
 	default:
-		p.Line("%s; nothing changed", page.Many(d.Total, "command"))
+		p.Line("%s; nothing changed", page.Plural(d.Total, "command"))
 	}
 }
 
@@ -240,7 +240,7 @@ func (b *batch) parse(text []byte) {
 		var l Line
 		var argv []string
 		if err := json.Unmarshal(raw, &argv); err == nil {
-			l = Lint(b.commands, argv)
+			l = ParseLine(b.commands, argv)
 		} else {
 			problem := `a line must be a JSON array of arguments, such as ["done", "api"]`
 			if at := fact.Where(raw, err); at != "" { // of this line

@@ -42,7 +42,7 @@ func (t CommandTable) NeededFor(argv []string) []*Command {
 	}
 	if cmd := t.named(argv); cmd != nil {
 		own := []*Command{cmd}
-		l := Lint(own, argv)
+		l := ParseLine(own, argv)
 		others := l.Help || l.Last != nil || len(l.Faults) > 0 ||
 			slices.ContainsFunc(l.Flags, func(f SetFlag) bool { return strings.HasPrefix(f.Text, "--") })
 		if l.Cmd == cmd && !others {

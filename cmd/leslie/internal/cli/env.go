@@ -57,7 +57,7 @@ type Env struct {
 }
 
 // config is the file with the user's configuration, "" if unknown.
-func (e Env) config() string { return app.OwnConfig(e.Home, e.Dir, e.Getenv) }
+func (e Env) config() string { return app.UserConfigPath(e.Home, e.Dir, e.Getenv) }
 
 // credentials is the path of the file with the user's credentials for remotes, "" for none.
 func (e Env) credentials() string {

@@ -185,7 +185,7 @@ func (v *Value) Fault(label, text string) *Fault {
 	switch {
 	case text == "" && v.clears:
 	case strings.TrimSpace(text) == "" && !v.Toggle:
-		f = Wrong("is empty")
+		f = NewFault("is empty")
 	case v.Words != nil:
 		f = checkWord(v.Words, text)
 		if now := v.former[text]; f != nil && now != "" {
@@ -201,10 +201,10 @@ func (v *Value) Fault(label, text string) *Fault {
 }
 
 // AnyText is any text that is not empty.
-func AnyText(shown string) *Value { return &Value{Shown: shown, Check: Fits} }
+func AnyText(shown string) *Value { return &Value{Shown: shown, Check: AcceptAny} }
 
 // Texts is the same, repeated.
-func Texts(shown string) *Value { return &Value{Shown: shown, Check: Fits, repeats: true} }
+func Texts(shown string) *Value { return &Value{Shown: shown, Check: AcceptAny, repeats: true} }
 
 // OneOf is one of a few words.
 func OneOf(words ...string) *Value {
@@ -246,11 +246,11 @@ func Scopes(shown string) *Value {
 	return &Value{Shown: shown, Check: checkScopes, IDs: FileNames, repeats: true}
 }
 
-// ACount is a whole number from 0.
-func ACount(shown string) *Value { return &Value{Shown: shown, Check: checkCount} }
+// NonNegative is a whole number from 0.
+func NonNegative(shown string) *Value { return &Value{Shown: shown, Check: checkCount} }
 
-// ANumber is a whole number from 1.
-func ANumber(shown string) *Value { return &Value{Shown: shown, Check: checkNumber} }
+// Positive is a whole number from 1.
+func Positive(shown string) *Value { return &Value{Shown: shown, Check: checkNumber} }
 
 // AnAmount is an amount of money, 2.50.
 func AnAmount() *Value { return &Value{Shown: "AMOUNT", Check: checkAmount} }
@@ -294,24 +294,24 @@ func (f Fault) Error() string {
 	return f.Problem
 }
 
-// Wrong is a fault of a value: what is wrong, behind the name of its flag or operand.
-func Wrong(problem string) *Fault { return &Fault{Problem: problem} }
+// NewFault is a fault of a value: what is wrong, behind the name of its flag or operand.
+func NewFault(problem string) *Fault { return &Fault{Problem: problem} }
 
-// Fits accepts every text.
-func Fits(string) *Fault { return nil }
+// AcceptAny accepts every text.
+func AcceptAny(string) *Fault { return nil }
 
 func checkToggle(text string) *Fault {
 	if text == "true" || text == "false" {
 		return nil
 	}
-	return Wrong("is a switch and takes no value")
+	return NewFault("is a switch and takes no value")
 }
 
 func checkWord(words []string, text string) *Fault {
 	if slices.Contains(words, text) {
 		return nil
 	}
-	f := Wrong("must be " + app.OrList(words) + ", not " + strconv.Quote(text))
+	f := NewFault("must be " + app.OrList(words) + ", not " + strconv.Quote(text))
 	f.Nearest, f.Allowed = nearest.Name(text, words), words
 	return f
 }
@@ -328,7 +328,7 @@ func checkID(text string) *Fault {
 	if thread.ValidID(text) {
 		return nil
 	}
-	return Wrong(fmt.Sprintf("must be an id (%s), not %q", thread.IDForm, text))
+	return NewFault(fmt.Sprintf("must be an id (%s), not %q", thread.IDForm, text))
 }
 
 func checkThread(text string) *Fault {
@@ -342,13 +342,13 @@ func checkMadeID(text string) *Fault {
 	if thread.ValidName(text) {
 		return nil
 	}
-	return Wrong(fmt.Sprintf("must be an id (a letter or digit, then letters, digits, '-', '_'; at most %d), not %q",
+	return NewFault(fmt.Sprintf("must be an id (a letter or digit, then letters, digits, '-', '_'; at most %d), not %q",
 		thread.MaxID, text))
 }
 
 func checkVersion(text string) *Fault {
 	if problem := app.VersionFault(text); problem != "" {
-		return Wrong(problem)
+		return NewFault(problem)
 	}
 	return nil
 }
@@ -357,7 +357,7 @@ func checkCapability(text string) *Fault {
 	if thread.ValidName(text) {
 		return nil
 	}
-	return Wrong("must be a capability such as code_edit, not " + strconv.Quote(text))
+	return NewFault("must be a capability such as code_edit, not " + strconv.Quote(text))
 }
 
 // parts checks each part between commas.
@@ -365,7 +365,7 @@ func parts(check func(string) *Fault) func(string) *Fault {
 	return func(text string) *Fault {
 		for part := range strings.SplitSeq(text, ",") {
 			if strings.TrimSpace(part) == "" {
-				return Wrong("is empty")
+				return NewFault("is empty")
 			}
 			if f := check(part); f != nil {
 				return f
@@ -378,10 +378,10 @@ func parts(check func(string) *Fault) func(string) *Fault {
 func checkScopes(text string) *Fault {
 	split := strings.Split(text, ",")
 	if slices.Contains(split, "") {
-		return Wrong("has an empty part: " + strconv.Quote(text))
+		return NewFault("has an empty part: " + strconv.Quote(text))
 	}
-	if _, err := scope.Parse(split); err != nil && !app.LeadsOut(err) {
-		return Wrong("must be paths, folders or globs: " + err.Error())
+	if _, err := scope.Parse(split); err != nil && !app.IsUnsafePath(err) {
+		return NewFault("must be paths, folders or globs: " + err.Error())
 	}
 	return nil
 }
@@ -390,35 +390,35 @@ func checkCount(text string) *Fault {
 	if n, err := strconv.Atoi(text); err == nil && n >= 0 {
 		return nil
 	}
-	return Wrong("must be a whole number from 0, not " + strconv.Quote(text))
+	return NewFault("must be a whole number from 0, not " + strconv.Quote(text))
 }
 
 func checkNumber(text string) *Fault {
 	if n, err := strconv.Atoi(text); err == nil && n > 0 {
 		return nil
 	}
-	return Wrong("must be a whole number from 1, not " + strconv.Quote(text))
+	return NewFault("must be a whole number from 1, not " + strconv.Quote(text))
 }
 
 func checkAmount(text string) *Fault {
 	if n, err := strconv.ParseFloat(text, 64); err == nil && n > 0 && !math.IsInf(n, 0) {
 		return nil
 	}
-	return Wrong("must be an amount above zero such as 2.50, not " + strconv.Quote(text))
+	return NewFault("must be an amount above zero such as 2.50, not " + strconv.Quote(text))
 }
 
 func checkDuration(text string) *Fault {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return nil
 	}
-	return Wrong("must be a duration above zero such as 90s or 1h30m, not " + strconv.Quote(text))
+	return NewFault("must be a duration above zero such as 90s or 1h30m, not " + strconv.Quote(text))
 }
 
 func checkEdit(text string) *Fault {
 	if strings.TrimSpace(text[1:]) != "" && (text[0] == '+' || text[0] == '-') {
 		return nil
 	}
-	return Wrong("must be +VALUE to add or -VALUE to remove, not " + strconv.Quote(text))
+	return NewFault("must be +VALUE to add or -VALUE to remove, not " + strconv.Quote(text))
 }
 
 // globalFlags are the flags of every command.
@@ -444,7 +444,7 @@ var (
 		}, []string{"format"}},
 		{urfave.GenericFlag{
 			Name: "dir", EnvVars: []string{"LESLIE_DIR"}, Usage: "work as if started in DIR",
-			Value: &Value{Shown: "DIR", Check: Fits},
+			Value: &Value{Shown: "DIR", Check: AcceptAny},
 		}, []string{"dir", "C"}},
 		{urfave.GenericFlag{
 			Name: "as", EnvVars: []string{"LESLIE_AS"}, Usage: "who acts",
@@ -452,7 +452,7 @@ var (
 		}, []string{"as"}},
 		{urfave.GenericFlag{
 			Name: "actor", EnvVars: []string{"LESLIE_ACTOR"}, Usage: "the name recorded with operations",
-			Value: &Value{Shown: "NAME", Check: Fits},
+			Value: &Value{Shown: "NAME", Check: AcceptAny},
 		}, []string{"actor"}},
 		{urfave.GenericFlag{
 			Name: "thread", EnvVars: []string{"LESLIE_THREAD"}, Usage: "the thread this call speaks for",
@@ -490,7 +490,7 @@ var (
 		}, []string{"lock-timeout"}},
 		{urfave.GenericFlag{
 			Name: "request-id", Usage: "retrying with the same id returns the first result",
-			Value: &Value{Shown: "ID", Check: Fits},
+			Value: &Value{Shown: "ID", Check: AcceptAny},
 		}, []string{"request-id"}},
 		{urfave.GenericFlag{
 			Name: "expect-revision", Usage: "fail with T503 when what this changes was changed after revision N",
@@ -506,7 +506,7 @@ func ReasonFlag() Flag {
 
 // LimitFlag is --limit of every list.
 func LimitFlag() Flag {
-	return NewFlag("limit", ACount("N"), "show at most N (default 50, 0 = all)")
+	return NewFlag("limit", NonNegative("N"), "show at most N (default 50, 0 = all)")
 }
 
 // TimeFlag is --time of every list with times.

@@ -140,7 +140,7 @@ func (c *Call) showHelp(cc *urfave.Context, all []*Command) error {
 		return err
 	}
 	topic := ownName(all, strings.Join(cc.Args().Slice(), " "))
-	cmd, subs := Named(all, topic), within(all, topic)
+	cmd, subs := FindCommand(all, topic), within(all, topic)
 	text, document := docs.Text(topic)
 	whole := ""
 	if name, ok := strings.CutPrefix(topic, "topics "); ok {

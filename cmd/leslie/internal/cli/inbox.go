@@ -94,7 +94,7 @@ func inboxLine(items []app.WaitingItem, command func(string) string) string {
 			}
 		}
 		if n > 0 {
-			parts = append(parts, page.Many(n, waitingNoun(kind)))
+			parts = append(parts, page.Plural(n, waitingNoun(kind)))
 		}
 	}
 	return strings.Join(parts, ", ") + ": " + command("leslie status")

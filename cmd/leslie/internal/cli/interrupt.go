@@ -90,7 +90,7 @@ func (c *Interruptible) Err() error {
 
 // Value returns the cause of the end, and whether somebody interrupts once more.
 func (c *Interruptible) Value(key any) any {
-	if _, is := key.(app.Again); is {
+	if _, is := key.(app.SecondInterruptKey); is {
 		c.Done()
 		return (<-chan struct{})(c.again)
 	}

@@ -89,8 +89,8 @@ func (l Line) argv() []string {
 	return append(append(out, "--"), operands...)
 }
 
-// Lint reads argv.
-func Lint(all []*Command, argv []string) Line {
+// ParseLine reads argv.
+func ParseLine(all []*Command, argv []string) Line {
 	l := linter{all: all, writes: writeFlags(), globals: globalFlags()}
 	l.every = make([][]Flag, 0, len(all)+2)
 	for _, cmd := range all {
@@ -147,7 +147,7 @@ func (l *linter) namesCommand(words []string, at int) bool {
 	case 0:
 		return slices.Contains(topNames(l.all), ownName(l.all, words[0]))
 	case 1:
-		return Named(l.all, words[0]+" "+words[1]) != nil
+		return FindCommand(l.all, words[0]+" "+words[1]) != nil
 	}
 	return false
 }
@@ -243,7 +243,7 @@ func (l *linter) split(argv []string) (flags []flagArg, words []string, named in
 func (l *linter) takes(f flagArg, words, rest []string) bool {
 	name, long := f.name()
 	meant := l.find(nil, name, long)
-	if Unclear(name) && long {
+	if AmbiguousFlag(name) && long {
 		valued := l.valued(name, words)
 		return valued != nil && len(rest) > 0 && (len(words) > 0 || valued.Fault("", rest[0]) == nil) &&
 			!strings.HasPrefix(rest[0], "-")
@@ -258,11 +258,11 @@ func (l *linter) takes(f flagArg, words, rest []string) bool {
 	return l.find(nil, next, true) == nil
 }
 
-// Unclear reports whether a flag is a switch of some commands and takes a value of others:
+// AmbiguousFlag reports whether a flag is a switch of some commands and takes a value of others:
 // claim --next --wait 90s, but transfer --wait; logs --code T101, but spawn --code;
 // transcript --run RUN, but spawn --run. In front of the command, what follows it is its
 // value if it can be.
-func Unclear(name string) bool { return slices.Contains([]string{"wait", "code", "run"}, name) }
+func AmbiguousFlag(name string) bool { return slices.Contains([]string{"wait", "code", "run"}, name) }
 
 // valued returns the value of an unclear flag for the command that the words before it
 // name, or for any command without words; nil where it is a switch.
@@ -329,11 +329,11 @@ func (l *linter) name(words []string, flags []flagArg) {
 		return // two words in one argument
 	}
 	if len(words) >= 2 {
-		if l.Cmd = Named(l.all, words[0]+" "+words[1]); l.Cmd != nil {
+		if l.Cmd = FindCommand(l.all, words[0]+" "+words[1]); l.Cmd != nil {
 			return
 		}
 	}
-	first, subs := Named(l.all, words[0]), subNames(l.all, words[0])
+	first, subs := FindCommand(l.all, words[0]), subNames(l.all, words[0])
 	switch {
 	case first != nil && len(subs) > 0 && len(words) >= 2 && l.misspelt(first, subs, words, flags):
 		l.Group = words[0]
@@ -556,8 +556,8 @@ func (l *linter) longer(name string) string {
 	return found[0]
 }
 
-// Named returns the command with a name, or nil.
-func Named(all []*Command, name string) *Command {
+// FindCommand returns the command with a name, or nil.
+func FindCommand(all []*Command, name string) *Command {
 	for _, cmd := range all {
 		if cmd.Name == name {
 			return cmd

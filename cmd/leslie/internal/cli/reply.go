@@ -451,19 +451,19 @@ func (c *Call) painter() func(code, s string) page.Styled {
 
 // Run handles a call from start to end.
 func Run(ctx context.Context, argv []string, e Env) int {
-	return Perform(ctx, e.Commands.NeededFor(argv), argv, e)
+	return RunWith(ctx, e.Commands.NeededFor(argv), argv, e)
 }
 
-// Perform runs argv against a table of commands. A panic anywhere in a command
+// RunWith runs argv against a table of commands. A panic anywhere in a command
 // becomes T901 in the asked format.
-func Perform(ctx context.Context, all []*Command, argv []string, e Env) int {
-	c, data, err := CarryOut(ctx, all, argv, e)
+func RunWith(ctx context.Context, all []*Command, argv []string, e Env) int {
+	c, data, err := RunWithoutReply(ctx, all, argv, e)
 	return c.reply(data, err)
 }
 
-// CarryOut does what a line says, without an answer.
-func CarryOut(ctx context.Context, all []*Command, argv []string, e Env) (*Call, Data, error) {
-	c := NewCall(ctx, e, Lint(all, argv))
+// RunWithoutReply does what a line says, without an answer.
+func RunWithoutReply(ctx context.Context, all []*Command, argv []string, e Env) (*Call, Data, error) {
+	c := NewCall(ctx, e, ParseLine(all, argv))
 	c.argv = argv
 	data, err := c.Do(all)
 	return c, data, err

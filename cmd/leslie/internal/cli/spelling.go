@@ -17,17 +17,17 @@ type oldSpelling struct {
 
 // Formerly defines an old flag for a flag of today.
 func Formerly(name, now string) *option {
-	return oldOption(name, &Value{Shown: "VALUE", Check: Fits, Old: &oldSpelling{flag: now}})
+	return oldOption(name, &Value{Shown: "VALUE", Check: AcceptAny, Old: &oldSpelling{flag: now}})
 }
 
 // FormerList is the same for a list with commas, where today's flag is repeated.
 func FormerList(name, now string) *option {
-	return oldOption(name, &Value{Shown: "A,B", Check: Fits, Old: &oldSpelling{flag: now, list: true}})
+	return oldOption(name, &Value{Shown: "A,B", Check: AcceptAny, Old: &oldSpelling{flag: now, list: true}})
 }
 
 // FormerOperand defines an old flag for today's operand.
 func FormerOperand(name string) *option {
-	return oldOption(name, &Value{Shown: "VALUE", Check: Fits, Old: &oldSpelling{operand: true}})
+	return oldOption(name, &Value{Shown: "VALUE", Check: AcceptAny, Old: &oldSpelling{operand: true}})
 }
 
 // FormerSwitch defines an old switch for what happens without it today.
@@ -41,7 +41,7 @@ func checkFormerSwitch(text string) *Fault {
 	if text == "true" {
 		return nil
 	}
-	return Wrong("is what leslie always does and takes no value")
+	return NewFault("is what leslie always does and takes no value")
 }
 
 // respell replaces an old flag by today's flag or operand.

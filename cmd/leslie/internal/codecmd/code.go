@@ -25,26 +25,26 @@ func (d codeText) Text(p *page.Page) {
 			Cell: page.Text(func(i code.Item) thread.ThreadID { return i.ThreadID })},
 		{Column: screen.Column{Name: "STATE"}, Cell: page.Text(code.Item.Standing)},
 		{Column: screen.Column{Name: "BRANCH", Shrinks: true}, Cell: page.Text(codeBranch)},
-		{Column: screen.Column{Name: "TARGET", Goes: 3, Shrinks: true},
-			Cell: page.Text(func(i code.Item) string { return page.OrZero(i.Target) }), Used: true},
+		{Column: screen.Column{Name: "TARGET", DropOrder: 3, Shrinks: true},
+			Cell: page.Text(func(i code.Item) string { return page.OrZero(i.Target) }), HideIfEmpty: true},
 		{Column: screen.Column{Name: "AHEAD"}, Cell: page.Text(func(i code.Item) string { return commits(i.Ahead) }),
-			Used: true},
+			HideIfEmpty: true},
 		{Column: screen.Column{Name: "BEHIND"}, Cell: page.Text(func(i code.Item) string { return commits(i.Behind) }),
-			Used: true},
-		{Column: screen.Column{Name: "LINES", Goes: 4}, Cell: page.Text(codeLines), Used: true},
-		{Column: screen.Column{Name: "CONFLICTS"}, Cell: page.Text(codeConflicts), Used: true},
+			HideIfEmpty: true},
+		{Column: screen.Column{Name: "LINES", DropOrder: 4}, Cell: page.Text(codeLines), HideIfEmpty: true},
+		{Column: screen.Column{Name: "CONFLICTS"}, Cell: page.Text(codeConflicts), HideIfEmpty: true},
 		{Column: screen.Column{Name: "CHANGED"}, Cell: page.Text(func(i code.Item) string { return commits(i.Dirty) }),
-			Used: true},
+			HideIfEmpty: true},
 		{Column: screen.Column{Name: "NEW"}, Cell: page.Text(func(i code.Item) string { return commits(i.Untracked) }),
-			Used: true},
-		{Column: screen.Column{Name: "HEAD", Goes: 1},
-			Cell: page.Text(codeHead), Used: true},
-		{Column: screen.Column{Name: "WORKTREE", Goes: 2, Shrinks: true, CutStart: true},
-			Cell: page.Text(codeWorktree), Used: true},
+			HideIfEmpty: true},
+		{Column: screen.Column{Name: "HEAD", DropOrder: 1},
+			Cell: page.Text(codeHead), HideIfEmpty: true},
+		{Column: screen.Column{Name: "WORKTREE", DropOrder: 2, Shrinks: true, CutStart: true},
+			Cell: page.Text(codeWorktree), HideIfEmpty: true},
 	})
 	for _, i := range d.Items.Items {
 		if i.Pushed != nil {
-			p.Line("%s: %s has %s that %s lacks", i.ThreadID, i.Pushed.Upstream, page.Many(i.Pushed.Commits, "commit"), i.Branch)
+			p.Line("%s: %s has %s that %s lacks", i.ThreadID, i.Pushed.Upstream, page.Plural(i.Pushed.Commits, "commit"), i.Branch)
 		}
 		if i.Moved != "" {
 			p.Line("%s: %s", i.ThreadID, i.Moved)
@@ -137,8 +137,8 @@ func Code() *cli.Command {
 	}
 }
 
-// CodeList is for those who expect it beside the other lists.
-func CodeList() *cli.Command {
+// List is for those who expect it beside the other lists.
+func List() *cli.Command {
 	cmd := Code()
 	cmd.Name, cmd.Summary, cmd.Hint, cmd.Example = "code list", "the same as leslie code", cli.Hint{},
 		"leslie code list"
@@ -168,8 +168,8 @@ func (d codeSetupText) Text(p *page.Page) {
 	}
 }
 
-// CodeSetup is the command leslie code setup.
-func CodeSetup() *cli.Command {
+// Setup is the command leslie code setup.
+func Setup() *cli.Command {
 	return &cli.Command{
 		Name: "code setup", Summary: "make a thread's worktree ready: finish it, copy what .worktreeinclude names, " +
 			"run code.setup", Writes: true, NotBatchable: true,

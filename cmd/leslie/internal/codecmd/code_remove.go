@@ -33,8 +33,8 @@ func (d codeRemoveText) Text(p *page.Page) {
 	}
 }
 
-// CodeRemove is the command leslie code remove.
-func CodeRemove() *cli.Command {
+// Remove is the command leslie code remove.
+func Remove() *cli.Command {
 	return &cli.Command{
 		Name: "code remove", Summary: "remove a thread's worktree; what is not committed is kept", Writes: true,
 		NotBatchable: true,
@@ -62,8 +62,8 @@ func (d codeRestoreText) Text(p *page.Page) {
 	p.Field("with the work of", d.Rescued)
 }
 
-// CodeRestore is the command leslie code restore.
-func CodeRestore() *cli.Command {
+// Restore is the command leslie code restore.
+func Restore() *cli.Command {
 	return &cli.Command{
 		Name: "code restore", Summary: "bring a thread's worktree back, with what was not committed", Writes: true,
 		NotBatchable: true,
@@ -91,8 +91,8 @@ func (d codeRepairText) Text(p *page.Page) {
 	}
 }
 
-// CodeRepair is the command leslie code repair.
-func CodeRepair() *cli.Command {
+// Repair is the command leslie code repair.
+func Repair() *cli.Command {
 	return &cli.Command{
 		Name: "code repair", Summary: "find worktrees again after the project or they were moved, as git worktree " +
 			"repair does", Writes: true, NotBatchable: true,
@@ -140,8 +140,8 @@ func (d codePruneText) Text(p *page.Page) {
 	}
 }
 
-// CodePrune is the command leslie code prune.
-func CodePrune() *cli.Command {
+// Prune is the command leslie code prune.
+func Prune() *cli.Command {
 	return &cli.Command{
 		Name: "code prune", Summary: "remove the worktrees of ended threads whose code has landed", Writes: true,
 		Unrecorded: true,

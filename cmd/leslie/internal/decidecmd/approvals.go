@@ -53,25 +53,25 @@ func (d approvalsText) table(p *page.Page) {
 		if !d.all {
 			return screen.Cell{}
 		}
-		return screen.Grant(a.Status)
+		return screen.GrantCell(a.Status)
 	}
 	page.TableOf(p, d.Items.Items, []page.Column[app.ApprovalRecord]{
 		{Column: screen.Column{Name: "APPROVAL"},
 			Cell: page.Text(func(a app.ApprovalRecord) thread.ApprovalID { return a.ApprovalID })},
 		{Column: screen.Column{Name: "THREAD"},
 			Cell: page.Text(func(a app.ApprovalRecord) thread.ThreadID { return a.ThreadID })},
-		{Column: screen.Column{Name: "STATUS"}, Cell: status, Used: true},
+		{Column: screen.Column{Name: "STATUS"}, Cell: status, HideIfEmpty: true},
 		{Column: screen.Column{Name: "SCOPE", Shrinks: true},
 			Cell: page.Text(func(a app.ApprovalRecord) string { return app.Joined(a.Scope) })},
-		{Column: screen.Column{Name: "MERGE", Goes: 1},
-			Cell: page.Text(func(a app.ApprovalRecord) thread.MergeID { return page.OrZero(a.MergeID) }), Used: true},
-		{Column: screen.Column{Name: "ASKED", Goes: 2},
+		{Column: screen.Column{Name: "MERGE", DropOrder: 1},
+			Cell: page.Text(func(a app.ApprovalRecord) thread.MergeID { return page.OrZero(a.MergeID) }), HideIfEmpty: true},
+		{Column: screen.Column{Name: "ASKED", DropOrder: 2},
 			Cell: func(a app.ApprovalRecord) screen.Cell { return p.When(&a.CreatedAt) }},
-		{Column: screen.Column{Name: "DEADLINE", Goes: 4}, Cell: deadline, Used: true},
-		{Column: screen.Column{Name: "UNTIL", Goes: 3},
-			Cell: func(a app.ApprovalRecord) screen.Cell { return p.When(a.Until) }, Used: true},
+		{Column: screen.Column{Name: "DEADLINE", DropOrder: 4}, Cell: deadline, HideIfEmpty: true},
+		{Column: screen.Column{Name: "UNTIL", DropOrder: 3},
+			Cell: func(a app.ApprovalRecord) screen.Cell { return p.When(a.Until) }, HideIfEmpty: true},
 		{Column: screen.Column{Name: "REASON", Shrinks: true},
-			Cell: page.Text(func(a app.ApprovalRecord) string { return a.Reason }), Used: true},
+			Cell: page.Text(func(a app.ApprovalRecord) string { return a.Reason }), HideIfEmpty: true},
 	})
 }
 

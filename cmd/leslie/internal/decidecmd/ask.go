@@ -79,7 +79,7 @@ func (d questionsText) Text(p *page.Page) {
 		p.Line("no open questions")
 	}
 	if d.OfEnded > 0 {
-		p.Line("%s of threads that have ended: leslie questions --all", page.Many(d.OfEnded, "open question"))
+		p.Line("%s of threads that have ended: leslie questions --all", page.Plural(d.OfEnded, "open question"))
 	}
 }
 
@@ -88,7 +88,7 @@ func (d questionsText) record(p *page.Page, q decisions.QuestionRecord) {
 	row := []screen.Cell{screen.Text(string(q.QuestionID)), screen.Text(string(q.ThreadID) + " asks " + q.To),
 		p.When(&q.CreatedAt)}
 	if d.all {
-		row = append(row, screen.Question(q.Status))
+		row = append(row, screen.QuestionCell(q.Status))
 	}
 	p.Draw(screen.Table{Columns: make([]screen.Column, len(row)), Rows: [][]screen.Cell{row}})
 	p.Paragraph("  ", q.Question)

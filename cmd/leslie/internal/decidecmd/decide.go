@@ -145,12 +145,12 @@ func namesNoRequest(c *cli.Call) bool {
 // appliedText is an approval with the merge that it was for.
 type appliedText struct {
 	decisionText
-	Merge *merges.MergeResult `json:"merge"`
+	Merge *merges.Result `json:"merge"`
 }
 
 func (d appliedText) Text(p *page.Page) {
 	p.Line("approval %s  %s  %s", d.ApprovalID, string(d.Status), app.Joined(d.Scope))
-	mergecmd.MergeText{MergeResult: d.Merge}.Text(p)
+	mergecmd.MergeText{Result: d.Merge}.Text(p)
 }
 
 // applyApproved applies the merge of a decision, as an operation of its own. Its error
@@ -161,7 +161,7 @@ func applyApproved(c *cli.Call, decided *decisions.DecideResult) (cli.Data, erro
 	if c.Who.NoInput {
 		argv = append(argv, "--no-input")
 	}
-	own, data, err := cli.CarryOut(c.Ctx, c.Env.Commands.NeededFor(argv), argv, c.Env)
+	own, data, err := cli.RunWithoutReply(c.Ctx, c.Env.Commands.NeededFor(argv), argv, c.Env)
 	c.Warnings.Add(c.Op.Warnings()...)
 	c.Warnings.Add(own.Warnings...)
 	if own.Op != nil {
@@ -172,7 +172,7 @@ func applyApproved(c *cli.Call, decided *decisions.DecideResult) (cli.Data, erro
 	}
 	d := appliedText{decisionText{decided}, nil}
 	if merged, ok := data.(mergecmd.MergeText); ok {
-		d.Merge = merged.MergeResult
+		d.Merge = merged.Result
 	}
 	return d, nil
 }

@@ -19,9 +19,9 @@ const guideVersion = 12
 
 // What encloses the block.
 const (
-	// GuideBegin and GuideEnd enclose the block.
-	GuideBegin = "<!-- leslie:begin"
-	GuideEnd   = "<!-- leslie:end -->"
+	// Begin and End enclose the block.
+	Begin = "<!-- leslie:begin"
+	End   = "<!-- leslie:end -->"
 	// OldBegin and OldEnd enclose the Node edition's block; its first tag has attributes.
 	OldBegin = "<leslie_system_guide"
 	OldEnd   = "</leslie_system_guide>"
@@ -30,7 +30,7 @@ const (
 // Block returns the block.
 func Block(all []*cli.Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s v%d: this block is leslie's; leslie init rewrites it -->\n", GuideBegin, guideVersion)
+	fmt.Fprintf(&b, "%s v%d: this block is leslie's; leslie init rewrites it -->\n", Begin, guideVersion)
 	b.WriteString(`## Working with leslie
 
 Objectives are split into threads of work. A thread's artifacts (plans, designs, progress, notes) are files in
@@ -80,7 +80,7 @@ How to work:
 	for _, when := range cli.Topics() {
 		b.WriteString(hints(all, when))
 	}
-	b.WriteString("\nMore: `leslie help`, `leslie help COMMAND`\n" + GuideEnd)
+	b.WriteString("\nMore: `leslie help`, `leslie help COMMAND`\n" + End)
 	return b.String()
 }
 
@@ -103,7 +103,7 @@ func AgentsGuide(all []*cli.Command) *projects.AgentsGuide {
 	return &projects.AgentsGuide{
 		Update: func(old []byte) []byte { return Update(old, all) },
 		Outdated: func(text []byte) bool {
-			_, _, ours := FindBlock(text, GuideBegin, GuideEnd)
+			_, _, ours := FindBlock(text, Begin, End)
 			_, _, older := FindBlock(text, OldBegin, OldEnd)
 			return (ours || older) && !bytes.Equal(text, Update(text, all))
 		},
@@ -121,7 +121,7 @@ func Update(old []byte, all []*cli.Command) []byte {
 		block = bytes.ReplaceAll(block, []byte("\n"), newline)
 	}
 	out := withBlock(old, block, newline)
-	at, end, ok := FindBlock(out, GuideBegin, GuideEnd)
+	at, end, ok := FindBlock(out, Begin, End)
 	if !ok {
 		return out
 	}
@@ -130,7 +130,7 @@ func Update(old []byte, all []*cli.Command) []byte {
 
 // Without is a text without the block, and without the empty line that Update put before it.
 func Without(text []byte) []byte {
-	at, end, ok := FindBlock(text, GuideBegin, GuideEnd)
+	at, end, ok := FindBlock(text, Begin, End)
 	if !ok {
 		return text
 	}
@@ -157,7 +157,7 @@ func WithoutOld(text []byte) []byte {
 
 // withBlock is a text with the block in the place of an older one, or at the end.
 func withBlock(old, block, newline []byte) []byte {
-	if at, end, ok := FindBlock(old, GuideBegin, GuideEnd); ok {
+	if at, end, ok := FindBlock(old, Begin, End); ok {
 		return splice(old, at, end, block)
 	}
 	if at, end, ok := FindBlock(old, OldBegin, OldEnd); ok {

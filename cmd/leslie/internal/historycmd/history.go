@@ -26,7 +26,7 @@ func (d OperationText) Text(p *page.Page) {
 		d.Actor, d.Command, about)
 }
 
-type historyText struct{ *history.HistoryResult }
+type historyText struct{ *history.ListResult }
 
 func (d historyText) Text(p *page.Page) {
 	page.TableOf(p, d.Items.Items, []page.Column[app.OperationRecord]{
@@ -36,9 +36,9 @@ func (d historyText) Text(p *page.Page) {
 			Cell: page.Text(func(op app.OperationRecord) thread.OperationID { return op.OperationID })},
 		{Column: screen.Column{Name: "TIME"},
 			Cell: func(op app.OperationRecord) screen.Cell { return p.When(&op.Time) }},
-		{Column: screen.Column{Name: "AS", Goes: 1},
+		{Column: screen.Column{Name: "AS", DropOrder: 1},
 			Cell: page.Text(func(op app.OperationRecord) thread.ActorKind { return op.As })},
-		{Column: screen.Column{Name: "ACTOR", Goes: 2, Shrinks: true},
+		{Column: screen.Column{Name: "ACTOR", DropOrder: 2, Shrinks: true},
 			Cell: page.Text(func(op app.OperationRecord) string { return op.Actor })},
 		{Column: screen.Column{Name: "COMMAND"}, Cell: commandOf},
 		{Column: screen.Column{Name: "THREAD", Shrinks: true},
@@ -94,18 +94,18 @@ func History() *cli.Command {
 		Example:  "leslie history --limit 10",
 		Flags: []cli.Flag{
 			cli.LimitFlag(), cli.TimeFlag(),
-			cli.NewFlag("since", cli.ACount("REV"), "only operations after this revision"),
-			cli.NewFlag("before", cli.ACount("REV"), "only operations before this revision"),
+			cli.NewFlag("since", cli.NonNegative("REV"), "only operations after this revision"),
+			cli.NewFlag("before", cli.NonNegative("REV"), "only operations before this revision"),
 		},
 		Run: runHistory,
 	}
 }
 
 func runHistory(c *cli.Call) (cli.Data, error) {
-	in := history.HistoryRequest{
+	in := history.ListRequest{
 		Thread: cmp.Or(c.Operand(0), c.Text("thread")), // LESLIE_THREAD is not a filter
 		Since:  thread.Revision(c.Count("since", 0)), Before: c.RevisionOf("before"),
 		Limit: c.Count("limit", app.DefaultLimit),
 	}
-	return cli.RunUseCase(c, history.History, in, func(d *history.HistoryResult) cli.Data { return historyText{d} })
+	return cli.RunUseCase(c, history.List, in, func(d *history.ListResult) cli.Data { return historyText{d} })
 }

@@ -43,7 +43,7 @@ func Rollback() *cli.Command {
 		Flags: []cli.Flag{
 			cli.NewFlag("to", cli.AnyText("CKPT|NAME").Offering(cli.CheckpointNames),
 				"the checkpoint: its id, a prefix of its id, or its name"),
-			cli.NewFlag("turn", cli.ACount("N"), "the end of a turn of the thread's runs"),
+			cli.NewFlag("turn", cli.NonNegative("N"), "the end of a turn of the thread's runs"),
 		},
 		Run: runRollback,
 	}

@@ -16,7 +16,7 @@ func (d statsText) Text(p *page.Page) {
 		p.Line("the log is empty")
 		return
 	}
-	p.Line("since %s: %s, %s", *d.Since, page.Many(d.Errors, "error"), page.Many(d.Warnings, "warning"))
+	p.Line("since %s: %s, %s", *d.Since, page.Plural(d.Errors, "error"), page.Plural(d.Warnings, "warning"))
 	var rows [][]string
 	for _, s := range d.Codes {
 		median, most := "", ""

@@ -30,9 +30,9 @@ func (d undoText) Text(p *page.Page) {
 		p.Line("  kept %s (changed since)", f)
 	}
 	if d.Code != nil {
-		what := map[string]string{history.CodeReset: "goes back to before", history.CodeReverted: "reverts",
-			history.CodeGone: "no longer has", history.CodeAlready: "has a commit of somebody that reverts", history.CodeLanded: "is again at",
-			history.CodeRestored: "has its files again, at"}[d.Code.How]
+		what := map[string]string{history.Reset: "goes back to before", history.Reverted: "reverts",
+			history.Gone: "no longer has", history.AlreadyReverted: "has a commit of somebody that reverts", history.LandedAgain: "is again at",
+			history.Restored: "has its files again, at"}[d.Code.How]
 		commit := d.Code.Commit[:min(12, len(d.Code.Commit))]
 		if d.Code.Uncommitted {
 			commit += ", and what was not committed"

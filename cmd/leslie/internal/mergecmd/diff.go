@@ -64,7 +64,7 @@ func (d diffText) codeText(p *page.Page) {
 		}
 		for _, f := range part.Files {
 			if f.Conflicts > 0 {
-				p.Line("  conflict: %s, %s missing", f.Path, page.Many(f.Conflicts, "decision"))
+				p.Line("  conflict: %s, %s missing", f.Path, page.Plural(f.Conflicts, "decision"))
 			}
 		}
 		if d.stat {
@@ -93,7 +93,7 @@ func partName(c *code.Changes, part code.Part) string {
 	case code.MergePart:
 		return "code that the merge brings to " + part.Into
 	case code.AstrayPart:
-		return "code committed in " + c.Worktree + " that " + c.Branch + " lacks, " + page.Many(part.Commits, "commit")
+		return "code committed in " + c.Worktree + " that " + c.Branch + " lacks, " + page.Plural(part.Commits, "commit")
 	case code.UncommittedPart:
 		return "code not committed in " + c.Worktree
 	}
@@ -106,7 +106,7 @@ func partName(c *code.Changes, part code.Part) string {
 		name = "code that was committed on " + c.Branch + ", which is gone, since " + since
 	}
 	if part.Commits > 0 { // none, if the target took back what it had
-		name += ", " + page.Many(part.Commits, "commit")
+		name += ", " + page.Plural(part.Commits, "commit")
 	}
 	return name
 }
@@ -169,7 +169,7 @@ func FileDiffText(p *page.Page, f merges.FileDiff) {
 
 // conflictNote says that a whole file is in conflict, so that nothing differs yet.
 func conflictNote(f merges.FileDiff) string {
-	return "Conflict about the whole file: " + page.Many(f.Conflicts, "decision") + " missing"
+	return "Conflict about the whole file: " + page.Plural(f.Conflicts, "decision") + " missing"
 }
 
 // GitMode is a file mode as git writes it.
@@ -322,8 +322,8 @@ func statText(p *page.Page, files []fileStat) {
 		p.Line("%s%s | %s", page.Styled(name), page.Styled(strings.Repeat(" ", width-len([]rune(name)))),
 			page.Styled(f.text(p, most)))
 	}
-	p.Line("%s changed, %s added, %s removed", page.Many(len(files), "file"), page.Many(added, "line"),
-		page.Many(removed, "line"))
+	p.Line("%s changed, %s added, %s removed", page.Plural(len(files), "file"), page.Plural(added, "line"),
+		page.Plural(removed, "line"))
 }
 
 func (f fileStat) text(p *page.Page, most int) string {
@@ -390,7 +390,7 @@ func runDiff(c *cli.Call) (cli.Data, error) {
 		in.To = versions[1]
 	}
 	for _, path := range paths {
-		if _, err := scope.Parse([]string{strings.TrimPrefix(path, thread.CodePrefix)}); err != nil && !app.LeadsOut(err) {
+		if _, err := scope.Parse([]string{strings.TrimPrefix(path, thread.CodePrefix)}); err != nil && !app.IsUnsafePath(err) {
 			c.Fault("PATH", path, "PATH must be a path, folder or glob: "+err.Error())
 		}
 	}

@@ -50,7 +50,7 @@ func landedText(p *page.Page, i *landing.Item) {
 	case i.Status == merging.Planned:
 		p.Line("would land %s on %s: %s%s%s", i.ThreadID, i.Branch, strings.TrimSuffix(commitWord(i), ", up to"), amountText(i), openText(i))
 	default:
-		MergeText{MergeResult: i.Merge}.Text(p)
+		MergeText{Result: i.Merge}.Text(p)
 	}
 	if i.Merge != nil && i.Merge.Code != nil {
 		beforehandText(p, i.Merge.Code)
@@ -76,9 +76,9 @@ func landedText(p *page.Page, i *landing.Item) {
 	if i.Removed != nil && i.Removed.Ref != "" {
 		what := "its own commits"
 		if i.Removed.Ignored > 0 && i.How == thread.LandedMerge {
-			what = page.Many(i.Removed.Ignored, "file") + " that git ignores"
+			what = page.Plural(i.Removed.Ignored, "file") + " that git ignores"
 		} else if i.Removed.Ignored > 0 {
-			what += " and " + page.Many(i.Removed.Ignored, "file") + " that git ignores"
+			what += " and " + page.Plural(i.Removed.Ignored, "file") + " that git ignores"
 		}
 		p.Line("kept %s as %s (leslie code prune)", what, i.Removed.Ref)
 	}
@@ -135,14 +135,14 @@ func amountText(i *landing.Item) string {
 	case i.Changes.Commits == 0: // the branch had them before, and their revert
 		text = ", " + size
 	case i.How == thread.LandedSquash && i.Changes.Commits > 1:
-		text = " of " + page.Many(i.Changes.Commits, "commit") + ", " + size
+		text = " of " + page.Plural(i.Changes.Commits, "commit") + ", " + size
 	case i.How == thread.LandedSquash:
 		text = ", " + size
 	default:
-		text = ", " + page.Many(i.Changes.Commits, "commit") + ", " + size
+		text = ", " + page.Plural(i.Changes.Commits, "commit") + ", " + size
 	}
 	if i.Changes.Uncommitted > 0 {
-		text += ", and " + page.Many(i.Changes.Uncommitted, "file") + " committed for it"
+		text += ", and " + page.Plural(i.Changes.Uncommitted, "file") + " committed for it"
 	}
 	return text
 }
@@ -157,7 +157,7 @@ func openText(i *landing.Item) string {
 			paths = append(paths, c.Path)
 		}
 	}
-	return "; " + page.Many(i.Merge.Unresolved, "conflict") + " to resolve first, in " + app.Joined(paths)
+	return "; " + page.Plural(i.Merge.Unresolved, "conflict") + " to resolve first, in " + app.Joined(paths)
 }
 
 // Land is the command leslie land.
@@ -231,7 +231,7 @@ func runLand(c *cli.Call) (_ cli.Data, err error) {
 	in := landing.Request{
 		Threads: c.Flags.Args().Slice(), Ready: c.On("ready"), Onto: c.Text("onto"),
 		Message: c.Text("message"), Keep: c.On("keep"), DryRun: c.On("dry-run"), Uncommitted: c.Text("uncommitted"),
-		Unread: c.Text("unread"), Strategy: thread.Strategy(c.Text("conflict-strategy")), MergeMeans: mergeMeans(c),
+		Unread: c.Text("unread"), Strategy: thread.Strategy(c.Text("conflict-strategy")), Resolvers: mergeMeans(c),
 	}
 	for _, how := range []string{thread.LandedMerge, thread.LandedSquash, thread.LandedRebase} {
 		switch {

@@ -18,7 +18,7 @@ import (
 
 // MergeText is a merge as all commands show it.
 type MergeText struct {
-	*merges.MergeResult
+	*merges.Result
 	whole bool // conflicts with all of their lines
 	goOn  bool // say how it goes on
 	// limited: its scope is what the target inherited, because the caller named none.
@@ -65,7 +65,7 @@ func (d MergeText) Text(p *page.Page) {
 	landingText(p, d.Code)
 	refusedText(p, d.Refused)
 	if d.Reused > 0 {
-		p.Line("reused %s of the merge that was undone", page.Many(d.Reused, "decision"))
+		p.Line("reused %s of the merge that was undone", page.Plural(d.Reused, "decision"))
 	}
 	if d.Status == merging.Merged {
 		editedText(p, d.Edited)
@@ -74,18 +74,18 @@ func (d MergeText) Text(p *page.Page) {
 		p.Line("resumed the merge that was pending")
 	}
 	if d.Outdated > 0 && d.Status == merging.Pending {
-		p.Line("put aside %s: the conflict has changed since", page.Many(d.Outdated, "decision"))
+		p.Line("put aside %s: the conflict has changed since", page.Plural(d.Outdated, "decision"))
 	}
 	if d.Replaced > 0 {
-		p.Line("replaced %s", page.Many(d.Replaced, "earlier answer"))
+		p.Line("replaced %s", page.Plural(d.Replaced, "earlier answer"))
 	}
 	for _, l := range d.Lost {
-		p.Line("%s loses %s of %s:", l.Path, page.Many(l.Lines, "line"), d.Into())
+		p.Line("%s loses %s of %s:", l.Path, page.Plural(l.Lines, "line"), d.Into())
 		for _, line := range l.Text {
 			p.Line("  - %s", line)
 		}
 		if more := l.Lines - len(l.Text); more > 0 {
-			p.Line("  and %s", page.Many(more, "other line"))
+			p.Line("  and %s", page.Plural(more, "other line"))
 		}
 	}
 	if d.Resolved+d.Unresolved > 0 {
@@ -96,7 +96,7 @@ func (d MergeText) Text(p *page.Page) {
 		if of.Files == 0 { // it changed nothing, or all that it changed is open
 			continue
 		}
-		p.Line("from %s: %s kept, %d changed, %d dropped", of.Thread, page.Many(of.Kept, "line"), of.Changed,
+		p.Line("from %s: %s kept, %d changed, %d dropped", of.Thread, page.Plural(of.Kept, "line"), of.Changed,
 			of.Dropped)
 	}
 	for _, line := range d.Next {
@@ -119,7 +119,7 @@ func (d MergeText) Text(p *page.Page) {
 
 // branchText is what a pull brought of a branch of no thread.
 func branchText(p *page.Page, b *merging.PulledBranch, status merging.Status) {
-	commits := page.Many(b.Commits, "commit") + " of " + b.From
+	commits := page.Plural(b.Commits, "commit") + " of " + b.From
 	switch {
 	case status == merging.NothingToDo:
 		p.Line("nothing to do: %s already has all of %s", b.Branch, b.From)
@@ -195,9 +195,9 @@ func landingText(p *page.Page, d *merging.CodeResult) {
 	beforehandText(p, d)
 	switch {
 	case d.Landed:
-		p.Line("code: %s is at %s, which changes %s", d.Branch, (*d.Commit)[:12], page.Many(d.Files, "file"))
+		p.Line("code: %s is at %s, which changes %s", d.Branch, (*d.Commit)[:12], page.Plural(d.Files, "file"))
 	case d.Files > 0:
-		p.Line("code: merges into %s%s, changes %s", d.Branch, movesText(d), page.Many(d.Files, "file"))
+		p.Line("code: merges into %s%s, changes %s", d.Branch, movesText(d), page.Plural(d.Files, "file"))
 	default:
 		p.Line("code: merges into %s%s", d.Branch, movesText(d))
 	}
@@ -207,12 +207,12 @@ func landingText(p *page.Page, d *merging.CodeResult) {
 // before the code lands.
 func beforehandText(p *page.Page, d *merging.CodeResult) {
 	for _, one := range d.Taken {
-		p.Line("code: committed %s of %s as %s", page.Many(one.Files, "uncommitted file"), one.ThreadID,
+		p.Line("code: committed %s of %s as %s", page.Plural(one.Files, "uncommitted file"), one.ThreadID,
 			one.Commit[:12])
 	}
 	if d.Forward != nil {
 		p.Line("code: %s moves forward to %s first, by %s", d.Branch, d.Forward.Upstream,
-			page.Many(d.Forward.Commits, "commit"))
+			page.Plural(d.Forward.Commits, "commit"))
 	}
 }
 
@@ -254,7 +254,7 @@ func excerpt(p *page.Page, indent, text string, whole bool) {
 	n, total := 0, strings.Count(text, "\n")
 	for line := range strings.Lines(text) {
 		if n++; n > MaxShownLines && !whole {
-			p.Line("%s(%s)", indent, page.Many(total-MaxShownLines, "more line"))
+			p.Line("%s(%s)", indent, page.Plural(total-MaxShownLines, "more line"))
 			break
 		}
 		p.Line("%s%s", indent, strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    "))
@@ -347,12 +347,12 @@ func runMerge(c *cli.Call) (cli.Data, error) {
 	if c.Has("sources") {
 		c.Params["sources"] = c.Parts("sources")
 	}
-	in := merges.MergeRequest{
+	in := merges.Request{
 		Sources: c.Parts("sources"), Target: c.Text("target"), Scope: c.Parts("scope"),
 		Strategy: thread.Strategy(c.Text("conflict-strategy")), RequireApproval: c.On("require-approval"),
 		DryRun: c.On("dry-run"),
 		Only:   c.Text("only"), Squash: c.On("squash"), Queue: c.On("queue"), Uncommitted: c.Text("uncommitted"),
-		Unread: c.Text("unread"), MergeMeans: mergeMeans(c),
+		Unread: c.Text("unread"), Resolvers: mergeMeans(c),
 	}
 	c.CheckRequest(in.Faults, map[string]string{"Strategy": "--conflict-strategy", "Timeout": "--agent-timeout"})
 	data, err := runMerging(c, merges.Merge, in)
@@ -360,8 +360,8 @@ func runMerge(c *cli.Call) (cli.Data, error) {
 }
 
 // mergeMeans are the options of every command that may apply a merge.
-func mergeMeans(c *cli.Call) merges.MergeMeans {
-	means := merges.MergeMeans{Agent: c.Text("agent"), Validate: c.Text("validate")}
+func mergeMeans(c *cli.Call) merges.Resolvers {
+	means := merges.Resolvers{Agent: c.Text("agent"), Validate: c.Text("validate")}
 	means.Timeout, _ = time.ParseDuration(c.Text("agent-timeout")) // checked with the line
 	means.Person, means.Approver = person(c)
 	return means
@@ -369,10 +369,10 @@ func mergeMeans(c *cli.Call) merges.MergeMeans {
 
 // runMerging is cli.RunUseCase for a merge, whose result accompanies an error: what a
 // pending merge waits for.
-func runMerging[In any](c *cli.Call, do func(*app.Call, In) (*merges.MergeResult, error), in In) (cli.Data, error) {
+func runMerging[In any](c *cli.Call, do func(*app.Call, In) (*merges.Result, error), in In) (cli.Data, error) {
 	result, err := cli.UseCase(c, do, in)
 	if result == nil {
 		return nil, err
 	}
-	return MergeText{MergeResult: result, limited: !c.Has("scope") && c.Line.Cmd.Name == "pull"}, err
+	return MergeText{Result: result, limited: !c.Has("scope") && c.Line.Cmd.Name == "pull"}, err
 }

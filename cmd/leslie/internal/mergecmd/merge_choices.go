@@ -184,9 +184,9 @@ func fitting(all []merge.Conflict, word string) (fit []merge.Conflict, about str
 			paths = append(paths, d.Path)
 		}
 	}
-	about = page.Many(len(fit), "conflict") + " in " + page.Many(len(paths), "file")
+	about = page.Plural(len(fit), "conflict") + " in " + page.Plural(len(paths), "file")
 	if len(paths) == 1 {
-		about = page.Many(len(fit), "conflict") + " of " + paths[0]
+		about = page.Plural(len(fit), "conflict") + " of " + paths[0]
 	}
 	if left := len(all) - len(fit); left > 0 {
 		about += fmt.Sprintf(" (%d more, which it does not fit, stay open)", left)

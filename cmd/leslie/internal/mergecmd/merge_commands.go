@@ -20,7 +20,7 @@ import (
 	"leslie/thread"
 )
 
-type mergeListText struct{ *merges.MergeListResult }
+type mergeListText struct{ *merges.ListResult }
 
 func (d mergeListText) Text(p *page.Page) {
 	columns := []page.Column[merging.Item]{
@@ -30,11 +30,11 @@ func (d mergeListText) Text(p *page.Page) {
 			Cell: page.Text(func(m merging.Item) string { return cmp.Or(m.Onto, string(m.Target)) })},
 		{Column: screen.Column{Name: "SOURCES", Shrinks: true},
 			Cell: page.Text(func(m merging.Item) string { return app.Joined(m.Sources) })},
-		{Column: screen.Column{Name: "STRATEGY", Goes: 1},
+		{Column: screen.Column{Name: "STRATEGY", DropOrder: 1},
 			Cell: page.Text(func(m merging.Item) thread.Strategy { return m.Strategy })},
-		{Column: screen.Column{Name: "SINCE", Goes: 3},
+		{Column: screen.Column{Name: "SINCE", DropOrder: 3},
 			Cell: func(m merging.Item) screen.Cell { return p.When(&m.CreatedAt) }},
-		{Column: screen.Column{Name: "BY", Goes: 2, Shrinks: true},
+		{Column: screen.Column{Name: "BY", DropOrder: 2, Shrinks: true},
 			Cell: page.Text(func(m merging.Item) string { return m.CreatedBy.Actor })},
 		{Column: screen.Column{Name: "APPROVAL"},
 			Cell: page.Text(func(m merging.Item) string { return requestText(m.Approval, m.RequireApproval) })},
@@ -50,8 +50,8 @@ func (d mergeListText) Text(p *page.Page) {
 	}
 }
 
-// MergeList is the command leslie merge list.
-func MergeList() *cli.Command {
+// List is the command leslie merge list.
+func List() *cli.Command {
 	return &cli.Command{
 		Name: "merge list", Summary: "list pending merges", Example: "leslie merge list",
 		Flags: []cli.Flag{cli.LimitFlag(), cli.TimeFlag()}, Run: runMergeList,
@@ -59,14 +59,14 @@ func MergeList() *cli.Command {
 }
 
 func runMergeList(c *cli.Call) (cli.Data, error) {
-	in := merges.MergeListRequest{Limit: c.Count("limit", app.DefaultLimit)}
-	return cli.RunUseCase(c, merges.MergeList, in, func(d *merges.MergeListResult) cli.Data { return mergeListText{d} })
+	in := merges.ListRequest{Limit: c.Count("limit", app.DefaultLimit)}
+	return cli.RunUseCase(c, merges.List, in, func(d *merges.ListResult) cli.Data { return mergeListText{d} })
 }
 
 func mergeOperand() cli.Operand { return cli.Operand{Value: cli.AnID("M", cli.MergeIDs), Meant: true} }
 
-// MergeStatus is the command leslie merge status.
-func MergeStatus() *cli.Command {
+// Status is the command leslie merge status.
+func Status() *cli.Command {
 	return &cli.Command{
 		Name: "merge status", Summary: "show a pending merge and its conflicts",
 		Example: "leslie merge status merge-a1b2c3d4",
@@ -81,16 +81,16 @@ func MergeStatus() *cli.Command {
 }
 
 func runMergeStatus(c *cli.Call) (cli.Data, error) {
-	in := merges.MergeStatusRequest{Merge: c.MeantRecord(cli.MergeIDs), Conflict: c.Text("conflict")}
-	result, err := cli.UseCase(c, merges.MergeStatus, in)
+	in := merges.StatusRequest{Merge: c.MeantRecord(cli.MergeIDs), Conflict: c.Text("conflict")}
+	result, err := cli.UseCase(c, merges.Status, in)
 	if err != nil {
 		return nil, err
 	}
-	return MergeText{MergeResult: result, whole: in.Conflict != "", goOn: in.Conflict == ""}, nil
+	return MergeText{Result: result, whole: in.Conflict != "", goOn: in.Conflict == ""}, nil
 }
 
-// MergeResolve is the command leslie merge resolve.
-func MergeResolve() *cli.Command {
+// Resolve is the command leslie merge resolve.
+func Resolve() *cli.Command {
 	return &cli.Command{
 		Name: "merge resolve", Summary: "resolve a conflict of a pending merge, or all conflicts of a path",
 		Writes: true, NotBatchable: true,
@@ -126,7 +126,7 @@ func runMergeResolve(c *cli.Call) (cli.Data, error) {
 	if c.Has("file") && about == "" {
 		c.Fault("PATH|CONFLICT", "", "--file needs the PATH or the CONFLICT that it is for")
 	}
-	in := merges.MergeResolveRequest{Merge: id,
+	in := merges.ResolveRequest{Merge: id,
 		Choice: merging.Choice{About: about, All: c.On("all"), Take: c.Text("take"), Reason: c.Text("reason")}}
 	if c.Has("additions") {
 		in.Additions, in.Take = true, merge.TakeBoth
@@ -135,7 +135,7 @@ func runMergeResolve(c *cli.Call) (cli.Data, error) {
 		in.Take, in.Whole = merge.TakeText, true
 		in.Content = func() ([]byte, error) { return readFile(c, c.Text("file")) }
 	}
-	return runMerging(c, merges.MergeResolve, in)
+	return runMerging(c, merges.Resolve, in)
 }
 
 // readFile reads a file named by the caller, or standard input for "-". Errors: T903,
@@ -171,8 +171,8 @@ func readFile(c *cli.Call, name string) ([]byte, error) {
 	return data, nil
 }
 
-// MergeContinue is the command leslie merge continue.
-func MergeContinue() *cli.Command {
+// Continue is the command leslie merge continue.
+func Continue() *cli.Command {
 	return &cli.Command{
 		Name: "merge continue", Summary: "apply a pending merge once all conflicts are resolved", Writes: true,
 		NotBatchable: true,
@@ -188,14 +188,14 @@ func MergeContinue() *cli.Command {
 }
 
 func runMergeContinue(c *cli.Call) (cli.Data, error) {
-	in := merges.MergeContinueRequest{Merge: c.MeantRecord(cli.MergeIDs), DryRun: c.On("dry-run"),
-		Unread: c.Text("unread"), MergeMeans: mergeMeans(c)}
+	in := merges.ContinueRequest{Merge: c.MeantRecord(cli.MergeIDs), DryRun: c.On("dry-run"),
+		Unread: c.Text("unread"), Resolvers: mergeMeans(c)}
 	c.CheckRequest(in.Faults, map[string]string{"Merge": "M", "Timeout": "--agent-timeout"})
-	return runMerging(c, merges.MergeContinue, in)
+	return runMerging(c, merges.Continue, in)
 }
 
-// MergeAbort is the command leslie merge abort.
-func MergeAbort() *cli.Command {
+// Abort is the command leslie merge abort.
+func Abort() *cli.Command {
 	return &cli.Command{
 		Name: "merge abort", Summary: "abort a pending merge; the target stays unchanged", Writes: true,
 		NotBatchable: true,
@@ -205,5 +205,5 @@ func MergeAbort() *cli.Command {
 }
 
 func runMergeAbort(c *cli.Call) (cli.Data, error) {
-	return runMerging(c, merges.MergeAbort, merges.MergeAbortRequest{Merge: c.MeantRecord(cli.MergeIDs)})
+	return runMerging(c, merges.Abort, merges.AbortRequest{Merge: c.MeantRecord(cli.MergeIDs)})
 }

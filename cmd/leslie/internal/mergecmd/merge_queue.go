@@ -10,7 +10,7 @@ import (
 )
 
 // mergeLandText is the queue of a thread as it landed, also in part.
-type mergeLandText struct{ *merges.MergeLandResult }
+type mergeLandText struct{ *merges.LandQueueResult }
 
 func (mergeLandText) IsPartialResult() {}
 
@@ -25,14 +25,14 @@ func (d mergeLandText) Text(p *page.Page) {
 	}
 	switch {
 	case d.Left > 0:
-		p.Line("%s left in the queue of %s", page.Many(d.Left, "merge"), d.Target)
+		p.Line("%s left in the queue of %s", page.Plural(d.Left, "merge"), d.Target)
 	case len(d.Items) == 0:
 		p.Line("nothing is queued for %s", d.Target)
 	}
 }
 
-// MergeLand is the command leslie merge land.
-func MergeLand() *cli.Command {
+// LandQueue is the command leslie merge land.
+func LandQueue() *cli.Command {
 	return &cli.Command{
 		Name: "merge land", Summary: "land the merges that are queued for a thread, the oldest first", Writes: true,
 		Unrecorded: true,
@@ -43,16 +43,16 @@ func MergeLand() *cli.Command {
 			"landed, else that of the first that did not.",
 		Example:  "leslie merge land main",
 		Operands: []cli.Operand{cli.ThreadOperand()},
-		Flags: append([]cli.Flag{cli.NewFlag("limit", cli.ACount("N"), "end after N have landed")},
+		Flags: append([]cli.Flag{cli.NewFlag("limit", cli.NonNegative("N"), "end after N have landed")},
 			commitFlags()...),
 		Run: runMergeLand,
 	}
 }
 
 func runMergeLand(c *cli.Call) (cli.Data, error) {
-	in := merges.MergeLandRequest{Target: c.TargetThread(), Limit: c.Count("limit", 0), MergeMeans: mergeMeans(c)}
+	in := merges.LandQueueRequest{Target: c.TargetThread(), Limit: c.Count("limit", 0), Resolvers: mergeMeans(c)}
 	c.CheckRequest(in.Faults, map[string]string{"Timeout": "--agent-timeout"})
-	result, err := cli.UseCase(c, merges.MergeLand, in)
+	result, err := cli.UseCase(c, merges.LandQueue, in)
 	if result == nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func queuedText(m merging.Item) string {
 func PendingText(m merging.Item) string {
 	switch {
 	case !m.Queued && m.Decided > 0:
-		return "waits, with " + page.Many(m.Decided, "decision") + ": leslie merge status " + string(m.MergeID)
+		return "waits, with " + page.Plural(m.Decided, "decision") + ": leslie merge status " + string(m.MergeID)
 	case !m.Queued:
 		return "waits for decisions: leslie merge status " + string(m.MergeID)
 	case m.Refused == nil:

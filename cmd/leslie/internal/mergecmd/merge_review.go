@@ -71,7 +71,7 @@ func (p *mergePrompt) apply(s *merging.Session, question cli.Menu) (word string,
 		case word != WordDiff:
 			return word, nil
 		}
-		d, err := merges.MergeDiff(p.c.Ctx, s)
+		d, err := merges.SessionDiff(p.c.Ctx, s)
 		if err != nil {
 			p.Say("there is no diff: %s", err.Error())
 			continue
@@ -100,7 +100,7 @@ func (p *mergePrompt) summary(s *merging.Session) {
 	}
 	changed := slices.DeleteFunc(slices.Clone(s.View().Files()), merge.Change.Idle)
 	p.Say("\n%s", p.Paint(cli.Bold, "the merge of "+app.Joined(s.View().Sources())+" into "+s.View().Into()+
-		" changes "+page.Many(len(changed), "file")))
+		" changes "+page.Plural(len(changed), "file")))
 	p.Draw(v.Draw().Lines)
 }
 

@@ -31,7 +31,7 @@ func runPull(c *cli.Call) (cli.Data, error) {
 		Strategy:        thread.Strategy(c.Text("conflict-strategy")),
 		RequireApproval: c.On("require-approval"), DryRun: c.On("dry-run"),
 		Only: c.Text("only"), Squash: c.On("squash"), Queue: c.On("queue"), Uncommitted: c.Text("uncommitted"),
-		MergeMeans: mergeMeans(c),
+		Resolvers: mergeMeans(c),
 	}
 	if in.From != "" && in.From == in.Thread {
 		c.Fault("--from", in.From, "names the thread itself")

@@ -15,9 +15,9 @@ func ChangesText(a *app.CodeAmount) string {
 	var text string
 	switch {
 	case a.Commits > 0 && a.Landed && a.Files == 0: // as another commit, a squash
-		text = Many(a.Commits, "commit")
+		text = Plural(a.Commits, "commit")
 	case a.Commits > 0:
-		text = Many(a.Commits, "commit") + ", " + SizeText(a.Files, a.Added, a.Removed)
+		text = Plural(a.Commits, "commit") + ", " + SizeText(a.Files, a.Added, a.Removed)
 	case a.Landed && a.Files > 0: // git no longer has the commits
 		text = SizeText(a.Files, a.Added, a.Removed) + ", landed"
 	case a.Landed:
@@ -26,10 +26,10 @@ func ChangesText(a *app.CodeAmount) string {
 		text = "no commit yet"
 	}
 	if a.Uncommitted > 0 {
-		text += ", " + Many(a.Uncommitted, "file") + " not committed"
+		text += ", " + Plural(a.Uncommitted, "file") + " not committed"
 	}
 	if a.Astray > 0 {
-		text += ", " + Many(a.Astray, "commit") + " in its worktree that its branch lacks"
+		text += ", " + Plural(a.Astray, "commit") + " in its worktree that its branch lacks"
 	}
 	switch {
 	case a.Commits > 0 && a.Landed:
@@ -42,5 +42,5 @@ func ChangesText(a *app.CodeAmount) string {
 
 // SizeText is a number of files and of their lines: "3 files +40 -2".
 func SizeText(files, added, removed int) string {
-	return Many(files, "file") + " +" + strconv.Itoa(added) + " -" + strconv.Itoa(removed)
+	return Plural(files, "file") + " +" + strconv.Itoa(added) + " -" + strconv.Itoa(removed)
 }

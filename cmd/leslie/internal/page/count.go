@@ -22,8 +22,8 @@ func CountsText(counts thread.Counts) string {
 	return strings.Join(parts, ", ")
 }
 
-// Many formats a count with a word whose plural ends in s.
-func Many(n int, thing string) string {
+// Plural formats a count with a word whose plural ends in s.
+func Plural(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}

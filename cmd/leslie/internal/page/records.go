@@ -47,8 +47,8 @@ func InjectionText(p *Page, d app.InjectionRecord) {
 	p.Field("  content", app.Cut(d.Content, MaxTitle))
 }
 
-// Behind puts a separator before a text that is not empty.
-func Behind(separator, text string) string {
+// WithSeparator puts a separator before a text that is not empty.
+func WithSeparator(separator, text string) string {
 	if text == "" {
 		return ""
 	}
@@ -86,7 +86,7 @@ func RunEnding(r app.RunRecord) string {
 	case r.Stop == "":
 		return string(r.Phase)
 	}
-	return string(r.Stop) + Behind(": ", r.Reason)
+	return string(r.Stop) + WithSeparator(": ", r.Reason)
 }
 
 // TotalsText says what runs have used.
@@ -94,5 +94,5 @@ func TotalsText(r *thread.RunTotals) string {
 	if r == nil {
 		return ""
 	}
-	return Many(r.Runs, "run") + ", " + Many(r.Turns, "turn") + Behind(", ", UsedText(r.Used))
+	return Plural(r.Runs, "run") + ", " + Plural(r.Turns, "turn") + WithSeparator(", ", UsedText(r.Used))
 }

@@ -17,10 +17,10 @@ import (
 type Column[T any] struct {
 	screen.Column
 	Cell func(T) screen.Cell
-	// Most is how many characters a text has for anybody else, 0 for all.
-	Most int
+	// MaxChars is how many characters a text has for anybody else, 0 for all.
+	MaxChars int
 	// Used: only where some item has it. Extra: only for a person, or with --time.
-	Used, Extra bool
+	HideIfEmpty, PersonOnly bool
 }
 
 // Text returns the cells of a column of plain texts.
@@ -43,7 +43,7 @@ func TableOf[T any](p *Page, items []T, columns []Column[T]) {
 	}
 	columns = slices.DeleteFunc(columns, func(col Column[T]) bool {
 		some := func(item T) bool { return col.Cell(item).Text != "" }
-		return col.Extra && p.Width == 0 && !p.Timed || col.Used && !slices.ContainsFunc(items, some)
+		return col.PersonOnly && p.Width == 0 && !p.Timed || col.HideIfEmpty && !slices.ContainsFunc(items, some)
 	})
 	t := screen.Table{Rows: make([][]screen.Cell, len(items))}
 	for _, col := range columns {
@@ -53,8 +53,8 @@ func TableOf[T any](p *Page, items []T, columns []Column[T]) {
 		row := make([]screen.Cell, len(columns))
 		for n, col := range columns {
 			row[n] = col.Cell(item)
-			if p.Width == 0 && col.Most > 0 {
-				row[n].Text = app.Cut(row[n].Text, col.Most)
+			if p.Width == 0 && col.MaxChars > 0 {
+				row[n].Text = app.Cut(row[n].Text, col.MaxChars)
 			}
 		}
 		t.Rows[i] = row

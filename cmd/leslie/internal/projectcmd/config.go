@@ -61,7 +61,7 @@ func configValue(i config.Item) string {
 		if a.Mode != nil {
 			shown += ", mode " + *a.Mode
 		}
-		return shown + page.Behind(", with ", app.Joined(a.Env))
+		return shown + page.WithSeparator(", with ", app.Joined(a.Env))
 	}
 	if r, ok := i.Value.(config.ProfileRules); ok {
 		return strings.Join(r.Every, ", ") + "; in a worktree of its own: " + strings.Join(r.Own, ", ")
@@ -76,7 +76,7 @@ func configValue(i config.Item) string {
 // configSource says who sets a value, and why it does not count.
 func configSource(i config.Item) string {
 	switch i.Ignored {
-	case config.ConfigUntrusted:
+	case config.Untrusted:
 		return i.Source + ", ignored: not trusted"
 	case config.ConfigOverridden:
 		return i.Source + ", overridden"

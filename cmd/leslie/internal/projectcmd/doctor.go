@@ -16,7 +16,7 @@ import (
 )
 
 type doctorText struct {
-	*doctor.DoctorResult
+	*doctor.Result
 	inText func(string) string // makes the paths of a text right from the caller's folder
 	told   bool                // the repair that the person chose has said it
 }
@@ -44,7 +44,7 @@ func (d doctorText) Text(p *page.Page) {
 	if d.Healthy {
 		p.Line("healthy")
 	} else {
-		p.Line("not healthy: %s", page.Many(wrong, "finding"))
+		p.Line("not healthy: %s", page.Plural(wrong, "finding"))
 	}
 }
 
@@ -83,8 +83,8 @@ func runDoctor(c *cli.Call) (cli.Data, error) {
 }
 
 // diagnosis runs the use case; its options are lines for this caller.
-func diagnosis(c *cli.Call) (*doctor.DoctorResult, error) {
-	d, err := cli.UseCase(c, doctor.Doctor, doctor.DoctorRequest{Repair: c.On("repair"),
+func diagnosis(c *cli.Call) (*doctor.Result, error) {
+	d, err := cli.UseCase(c, doctor.Check, doctor.Request{Repair: c.On("repair"),
 		Guide: guide.AgentsGuide(c.Env.Commands.All())})
 	if d != nil {
 		d.Options = c.CallerOptions(d.Options)
@@ -96,7 +96,7 @@ func diagnosis(c *cli.Call) (*doctor.DoctorResult, error) {
 // it one by one, and runs what they choose as a call of its own. It returns what doctor
 // finds afterwards, and wrong, the error of what was found, if nothing has changed.
 // Errors: T904, and those of a diagnosis.
-func offerRepairs(c *cli.Call, d *doctor.DoctorResult, wrong error) (*doctor.DoctorResult, error) {
+func offerRepairs(c *cli.Call, d *doctor.Result, wrong error) (*doctor.Result, error) {
 	offers := repairOffers(c, d)
 	if len(offers) == 0 {
 		return d, wrong
@@ -125,7 +125,7 @@ func offerRepairs(c *cli.Call, d *doctor.DoctorResult, wrong error) (*doctor.Doc
 		if err != nil {
 			return d, err
 		}
-		if cli.Perform(c.Ctx, c.Env.Commands.All(), argv[1:], c.Env) != 0 {
+		if cli.RunWith(c.Ctx, c.Env.Commands.All(), argv[1:], c.Env) != 0 {
 			continue // its own answer says why
 		}
 		c.Op = nil // look again
@@ -138,7 +138,7 @@ func offerRepairs(c *cli.Call, d *doctor.DoctorResult, wrong error) (*doctor.Doc
 
 // repairOffers returns what can be done beyond looking: the options of a store that cannot
 // be read, otherwise the repair of what is repairable.
-func repairOffers(c *cli.Call, d *doctor.DoctorResult) (out []doctor.RepairOption) {
+func repairOffers(c *cli.Call, d *doctor.Result) (out []doctor.RepairOption) {
 	looks := c.CallerLine("leslie doctor")
 	for _, o := range d.Options {
 		if o.Command != looks {

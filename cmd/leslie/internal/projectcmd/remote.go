@@ -16,13 +16,13 @@ import (
 type remoteInitText struct{ *projects.RemoteInitResult }
 
 func (d remoteInitText) Text(p *page.Page) {
-	p.Line("remote %s  %s", d.Project, page.Many(d.Operations, "operation"))
+	p.Line("remote %s  %s", d.Project, page.Plural(d.Operations, "operation"))
 	p.Field("replicas", d.Replicas)
 	p.Line("next: leslie connect %s", d.URL)
 }
 
 func urlOperand(needed bool) cli.Operand {
-	return cli.Operand{Value: &cli.Value{Shown: "URL", Check: cli.Fits}, Optional: !needed}
+	return cli.Operand{Value: &cli.Value{Shown: "URL", Check: cli.AcceptAny}, Optional: !needed}
 }
 
 // checkURL adds the faults of the operand, if it is there.
@@ -98,7 +98,7 @@ func (d remoteStatusText) Text(p *page.Page) {
 	case !d.Reachable:
 		p.Field("unreachable", d.Reason)
 	case *d.Lag > 0:
-		p.Field("behind", page.Many(*d.Lag, "operation"))
+		p.Field("behind", page.Plural(*d.Lag, "operation"))
 	default:
 		p.Field("behind", "nothing")
 	}
@@ -129,7 +129,7 @@ func RemoteStatus() *cli.Command {
 type remoteCheckText struct{ *projects.RemoteCheckResult }
 
 func (d remoteCheckText) Text(p *page.Page) {
-	p.Line("%s, %s of each log", page.Many(d.Servers, "server"), page.Many(d.Replicas, "replica"))
+	p.Line("%s, %s of each log", page.Plural(d.Servers, "server"), page.Plural(d.Replicas, "replica"))
 	var rows [][]string
 	for _, s := range d.Settings {
 		verdict := "fine"
@@ -142,15 +142,15 @@ func (d remoteCheckText) Text(p *page.Page) {
 	switch {
 	case d.Log == nil:
 	case len(d.Log.Damaged) == 0:
-		p.Field("log", page.Many(int(d.Log.Lines), "line")+", each of them whole")
+		p.Field("log", page.Plural(int(d.Log.Lines), "line")+", each of them whole")
 	default:
-		p.Field("log", page.Many(int(d.Log.Lines), "line")+", damaged: "+strings.Trim(fmt.Sprint(d.Log.Damaged), "[]"))
+		p.Field("log", page.Plural(int(d.Log.Lines), "line")+", damaged: "+strings.Trim(fmt.Sprint(d.Log.Damaged), "[]"))
 	}
 	if d.Content == nil {
 		return
 	}
 	if len(d.Content.Damaged) == 0 {
-		p.Field("content", page.Many(d.Content.Blobs, "blob")+", each of them whole")
+		p.Field("content", page.Plural(d.Content.Blobs, "blob")+", each of them whole")
 	}
 	for _, one := range d.Content.Damaged {
 		where := "not on this machine"
@@ -213,7 +213,7 @@ type connectText struct{ *projects.ConnectResult }
 
 func (d connectText) Text(p *page.Page) {
 	p.Line("connected %s/%s to %s at revision %d: %s", d.Root, app.StoreFolder, d.Project, d.Revision,
-		page.Many(d.Threads, "thread"))
+		page.Plural(d.Threads, "thread"))
 	p.Field("machine", d.Machine)
 	p.Line("next: leslie list")
 }
@@ -252,7 +252,7 @@ func (d publishText) Text(p *page.Page) {
 		return
 	}
 	for _, t := range d.Threads {
-		p.Line("published %s: %s", fmt.Sprint(t.ThreadID), page.Many(t.Files, "file"))
+		p.Line("published %s: %s", fmt.Sprint(t.ThreadID), page.Plural(t.Files, "file"))
 	}
 }
 

@@ -53,7 +53,7 @@ func (d setupText) sum(p *page.Page) {
 	case d.in.DryRun:
 		verb = "would change"
 	}
-	p.Line("%s %s", page.Styled(verb), page.Many(len(d.Files), "file"))
+	p.Line("%s %s", page.Styled(verb), page.Plural(len(d.Files), "file"))
 }
 
 func (d setupText) table(p *page.Page) {
@@ -63,10 +63,10 @@ func (d setupText) table(p *page.Page) {
 		{Column: screen.Column{Name: "PIECE"}, Cell: page.Text(func(i projects.SetupItem) string { return i.Piece })},
 		{Column: screen.Column{Name: "FILE", Shrinks: true},
 			Cell: page.Text(func(i projects.SetupItem) string { return i.Path })},
-		{Column: screen.Column{Name: "FOR", Goes: 1},
+		{Column: screen.Column{Name: "FOR", DropOrder: 1},
 			Cell: page.Text(func(i projects.SetupItem) string { return strings.Join(i.Targets, ", ") })},
 		{Column: screen.Column{Name: "PROBLEM", Shrinks: true},
-			Cell: page.Text(func(i projects.SetupItem) string { return i.Problem }), Used: true},
+			Cell: page.Text(func(i projects.SetupItem) string { return i.Problem }), HideIfEmpty: true},
 	})
 	for _, note := range d.Notes {
 		p.Wrapped("note: " + note)

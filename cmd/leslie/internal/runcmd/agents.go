@@ -12,13 +12,13 @@ import (
 	"leslie/internal/screen"
 )
 
-type agentsText struct{ *agents.AgentsResult }
+type agentsText struct{ *agents.ListResult }
 
 // nightText is what would stop the agent of a thread that nobody watches.
 type nightText struct{ *runs.NightResult }
 
 func (d nightText) Text(p *page.Page) {
-	agentsText{&d.AgentsResult}.Text(p)
+	agentsText{&d.ListResult}.Text(p)
 	n := d.Night
 	if len(n.Stops) == 0 {
 		p.Line("nothing is known that would stop %s on %s (profile %s)", n.Agent, n.ThreadID, string(n.Profile))
@@ -26,26 +26,26 @@ func (d nightText) Text(p *page.Page) {
 		p.Line("what would stop %s on %s (profile %s):", n.Agent, n.ThreadID, string(n.Profile))
 	}
 	for _, item := range n.Stops {
-		p.Line("  %s%s", item.What, page.Behind("  ", item.Next))
+		p.Line("  %s%s", item.What, page.WithSeparator("  ", item.Next))
 	}
 	for _, item := range n.Notes {
-		p.Line("note: %s%s", item.What, page.Behind("  ", item.Next))
+		p.Line("note: %s%s", item.What, page.WithSeparator("  ", item.Next))
 	}
 }
 
 func (d agentsText) Text(p *page.Page) {
-	page.TableOf(p, d.Items, []page.Column[agents.AgentItem]{
+	page.TableOf(p, d.Items, []page.Column[agents.Item]{
 		{Column: screen.Column{Name: "AGENT"}, Cell: page.Text(agentName)},
 		{Column: screen.Column{Name: "STATE", Shrinks: true}, Cell: page.Text(agentState)},
-		{Column: screen.Column{Name: "MODE", Goes: 2},
-			Cell: page.Text(func(i agents.AgentItem) string { return page.OrZero(i.Mode) }), Used: true},
-		{Column: screen.Column{Name: "COMMAND", Goes: 1, Shrinks: true},
-			Cell: page.Text(func(i agents.AgentItem) string { return strings.Join(i.Command, " ") })},
+		{Column: screen.Column{Name: "MODE", DropOrder: 2},
+			Cell: page.Text(func(i agents.Item) string { return page.OrZero(i.Mode) }), HideIfEmpty: true},
+		{Column: screen.Column{Name: "COMMAND", DropOrder: 1, Shrinks: true},
+			Cell: page.Text(func(i agents.Item) string { return strings.Join(i.Command, " ") })},
 	})
 }
 
 // agentName marks the agent that runs when no other is named.
-func agentName(i agents.AgentItem) string {
+func agentName(i agents.Item) string {
 	if i.Default {
 		return i.Name + " (default)"
 	}
@@ -53,7 +53,7 @@ func agentName(i agents.AgentItem) string {
 }
 
 // agentState says whether an agent can be started.
-func agentState(i agents.AgentItem) string {
+func agentState(i agents.Item) string {
 	switch {
 	case i.Check != nil && i.Check.OK:
 		state := strings.TrimSpace(fmt.Sprintf("%s %s", i.Check.Agent, i.Check.Version))
@@ -97,6 +97,6 @@ func runAgents(c *cli.Call) (cli.Data, error) {
 		return cli.RunUseCase(c, runs.Night, runs.NightRequest{Thread: c.Text("night"), Agent: c.Operand(0)},
 			func(d *runs.NightResult) cli.Data { return nightText{d} })
 	}
-	return cli.RunUseCase(c, agents.Agents, agents.AgentsRequest{Name: c.Operand(0), Check: c.On("check")},
-		func(d *agents.AgentsResult) cli.Data { return agentsText{d} })
+	return cli.RunUseCase(c, agents.List, agents.ListRequest{Name: c.Operand(0), Check: c.On("check")},
+		func(d *agents.ListResult) cli.Data { return agentsText{d} })
 }

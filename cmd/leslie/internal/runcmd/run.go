@@ -18,7 +18,7 @@ import (
 
 // This file runs the agents of threads, lists the runs and stops them.
 
-type runText struct{ *runs.RunResult }
+type runText struct{ *runs.Result }
 
 func (d runText) Text(p *page.Page) {
 	if d.RunID == "" {
@@ -26,7 +26,7 @@ func (d runText) Text(p *page.Page) {
 		return
 	}
 	p.Line("run %s of %s  %s", d.RunID, d.ThreadID, page.RunEnding(d.RunRecord))
-	p.Line("agent %s, %s%s", d.Agent, page.Many(d.Turns, "turn"), page.Behind(", ", page.UsedText(d.Used)))
+	p.Line("agent %s, %s%s", d.Agent, page.Plural(d.Turns, "turn"), page.WithSeparator(", ", page.UsedText(d.Used)))
 	if d.Changes == nil {
 		return
 	}
@@ -53,15 +53,15 @@ func Run() *cli.Command {
 		Flags: []cli.Flag{
 			cli.NewFlag("new", cli.AnyText("TEXT"), "make a thread (with code, in git) and run it"),
 			cli.Toggle("next", "run what is ready or can go on, until a signal comes"),
-			cli.NewFlag("parallel", cli.ANumber("N"), "with --next: so many agents at once (run.parallel, 2)"),
+			cli.NewFlag("parallel", cli.Positive("N"), "with --next: so many agents at once (run.parallel, 2)"),
 			cli.Toggle("until-idle", "with --next: end when nothing is left to run"),
 			cli.NewFlag("objective", cli.AnID("ID", cli.ObjectiveIDs), "with --next: only its threads; --new: its"),
 			cli.NewFlag("agent", cli.AnyText("NAME").Offering(cli.AgentNames), "run this agent (leslie agents)"),
 			cli.Toggle("fresh", "begin a new session"),
-			cli.NewFlag("turns", cli.ANumber("N"), "end a run after N turns (20)"),
+			cli.NewFlag("turns", cli.Positive("N"), "end a run after N turns (20)"),
 			cli.NewFlag("ask", cli.OneOf(modes...), "who answers what the rules ask about (person)"),
 			cli.NewFlag("mode", cli.AnyText("MODE"), "the agent's own mode of asking"),
-			cli.NewFlag("max-tokens", cli.ANumber("N"), "most tokens of a run (with --next: of all)"),
+			cli.NewFlag("max-tokens", cli.Positive("N"), "most tokens of a run (with --next: of all)"),
 			cli.NewFlag("max-cost", cli.AnAmount(), "most that it may cost (with --next: all)"),
 			cli.NewFlag("max-time", cli.ADuration(), "most time that it works (with --next: all)"),
 			cli.Toggle("follow", "print what it says and does"),
@@ -74,7 +74,7 @@ func Run() *cli.Command {
 }
 
 func runRun(c *cli.Call) (cli.Data, error) {
-	in := runs.RunRequest{
+	in := runs.Request{
 		Agent: c.Text("agent"), Fresh: c.On("fresh"), Turns: c.Count("turns", 0), Ask: runs.AskMode(c.Text("ask")),
 		MaxTokens: int64(c.Count("max-tokens", 0)), Guide: guide.Block(c.Env.Commands.All()),
 		Context: func(d *threads.ContextResult, dir string) (string, []thread.InjectionID) {
@@ -109,12 +109,12 @@ func runRun(c *cli.Call) (cli.Data, error) {
 
 // followRun sets who is told what happens in a run: whoever reads the answer, with --follow and
 // in JSON or YAML, as an object for each event in front of it; else a person. end ends that.
-func followRun(c *cli.Call, in *runs.RunRequest) (end func()) {
+func followRun(c *cli.Call, in *runs.Request) (end func()) {
 	end = func() {}
 	loop := c.On("next")
 	switch {
 	case c.On("follow") && c.Who.Format != "text":
-		in.Event = func(e runs.RunEvent) { _ = c.Send(c.Streamed(e)) } // a run goes on though nobody reads
+		in.Event = func(e runs.Event) { _ = c.Send(c.Streamed(e)) } // a run goes on though nobody reads
 	case c.On("follow"):
 		in.Event = (&runFollower{c: c, all: true, names: loop}).event
 	case c.Who.Format == "text" && c.Env.StderrTTY:
@@ -137,7 +137,7 @@ type runFollower struct {
 	lines *runLines // nil where no person looks on
 }
 
-func (f *runFollower) event(e runs.RunEvent) {
+func (f *runFollower) event(e runs.Event) {
 	p := &page.Page{}
 	if f.lines != nil {
 		defer f.lines.happened(e)
@@ -170,7 +170,7 @@ func (f *runFollower) event(e runs.RunEvent) {
 		id, what, _ := strings.Cut(e.Text, ": ")
 		p.Line("-- %sit asks for %s (leslie approve %s, or leslie deny %s)", who, what, id, id)
 	default:
-		p.Line("-- %s%s%s", who, e.Kind, page.Behind(": ", e.Text))
+		p.Line("-- %s%s%s", who, e.Kind, page.WithSeparator(": ", e.Text))
 	}
 	f.c.WriteAside(p.B.String())
 }
@@ -202,7 +202,7 @@ func visibleLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-type runListText struct{ *runs.RunListResult }
+type runListText struct{ *runs.ListResult }
 
 func (d runListText) Text(p *page.Page) {
 	runTable(p, d.Items.Items)
@@ -216,19 +216,19 @@ func (d runListText) Text(p *page.Page) {
 	}
 }
 
-func runTable(p *page.Page, items []runs.RunItem) {
-	page.TableOf(p, items, []page.Column[runs.RunItem]{
+func runTable(p *page.Page, items []runs.Item) {
+	page.TableOf(p, items, []page.Column[runs.Item]{
 		{Column: screen.Column{Name: "THREAD"},
-			Cell: page.Text(func(i runs.RunItem) thread.ThreadID { return i.ThreadID })},
+			Cell: page.Text(func(i runs.Item) thread.ThreadID { return i.ThreadID })},
 		{Column: screen.Column{Name: "STATE", Shrinks: true},
-			Cell: page.Text(func(i runs.RunItem) string { return page.RunEnding(i.RunRecord) })},
-		{Column: screen.Column{Name: "AGENT"}, Cell: page.Text(func(i runs.RunItem) string { return i.Agent })},
-		{Column: screen.Column{Name: "MACHINE", Goes: 3, Shrinks: true},
-			Cell: page.Text(func(i runs.RunItem) string { return i.Machine }), Used: true},
-		{Column: screen.Column{Name: "TURNS", Goes: 2},
-			Cell: page.Text(func(i runs.RunItem) string { return strconv.Itoa(i.Turns) })},
-		{Column: screen.Column{Name: "USED", Goes: 1},
-			Cell: page.Text(func(i runs.RunItem) string { return page.UsedText(i.Used) }), Used: true},
+			Cell: page.Text(func(i runs.Item) string { return page.RunEnding(i.RunRecord) })},
+		{Column: screen.Column{Name: "AGENT"}, Cell: page.Text(func(i runs.Item) string { return i.Agent })},
+		{Column: screen.Column{Name: "MACHINE", DropOrder: 3, Shrinks: true},
+			Cell: page.Text(func(i runs.Item) string { return i.Machine }), HideIfEmpty: true},
+		{Column: screen.Column{Name: "TURNS", DropOrder: 2},
+			Cell: page.Text(func(i runs.Item) string { return strconv.Itoa(i.Turns) })},
+		{Column: screen.Column{Name: "USED", DropOrder: 1},
+			Cell: page.Text(func(i runs.Item) string { return page.UsedText(i.Used) }), HideIfEmpty: true},
 	})
 }
 
@@ -239,8 +239,8 @@ func RunList() *cli.Command {
 		Example: "leslie run list",
 		Flags:   []cli.Flag{cli.Toggle("all", "also runs that have ended")},
 		Run: func(c *cli.Call) (cli.Data, error) {
-			return cli.RunUseCase(c, runs.RunList, runs.RunListRequest{All: c.On("all")},
-				func(d *runs.RunListResult) cli.Data { return runListText{d} })
+			return cli.RunUseCase(c, runs.List, runs.ListRequest{All: c.On("all")},
+				func(d *runs.ListResult) cli.Data { return runListText{d} })
 		},
 	}
 }

@@ -49,7 +49,7 @@ func watchRuns(c *cli.Call) (l *runLines, end func()) {
 
 // happened notes what happens and draws the lines, unless they were drawn just now and it is
 // only something that an agent says.
-func (l *runLines) happened(e runs.RunEvent) {
+func (l *runLines) happened(e runs.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over || e.ThreadID == "" {
@@ -76,7 +76,7 @@ func (l *runLines) happened(e runs.RunEvent) {
 		r.says += e.Text
 		r.says = strings.ToValidUTF8(r.says[max(0, len(r.says)-mostWords):], "")
 	default:
-		r.says = e.Kind + page.Behind(": ", e.Text)
+		r.says = e.Kind + page.WithSeparator(": ", e.Text)
 	}
 	if e.Kind != "text" || l.now().Sub(l.drawn) >= cli.RedrawProgressAfter {
 		l.draw()

@@ -24,7 +24,7 @@ func TestEachRunHasALineThatIsDrawnAgain(t *testing.T) {
 	}
 	happens := func(id, kind, text string) string {
 		tokens := int64(1200)
-		l.happened(runs.RunEvent{ThreadID: thread.ThreadID(id), Agent: "fake", Turn: 2, Kind: kind, Text: text, Used: thread.Use{Input: &tokens}})
+		l.happened(runs.Event{ThreadID: thread.ThreadID(id), Agent: "fake", Turn: 2, Kind: kind, Text: text, Used: thread.Use{Input: &tokens}})
 		return said()
 	}
 	assert.Equal(t, "api  fake  turn 2  1200 tokens  ", happens("api", "turn", ""))

@@ -26,11 +26,11 @@ func (d entryText) Text(p *page.Page) {
 	p.Line("%d  %s  %s  %d  %s", d.N, d.At.Format(time.RFC3339), d.Run, d.Turn, words)
 }
 
-type runLogText struct{ *runs.RunLogResult }
+type runLogText struct{ *runs.LogResult }
 
-func (d runLogText) Text(p *page.Page) { entriesText(p, d.RunLogResult) }
+func (d runLogText) Text(p *page.Page) { entriesText(p, d.LogResult) }
 
-func entriesText(p *page.Page, d *runs.RunLogResult) {
+func entriesText(p *page.Page, d *runs.LogResult) {
 	for _, e := range d.Items.Items {
 		entryText{e}.Text(p)
 	}
@@ -39,7 +39,7 @@ func entriesText(p *page.Page, d *runs.RunLogResult) {
 		p.Line("no entries; leslie run %s runs its agent", d.ThreadID)
 	}
 	if d.Damaged > 0 {
-		p.Line("%s could not be read", page.Many(d.Damaged, "line"))
+		p.Line("%s could not be read", page.Plural(d.Damaged, "line"))
 	}
 }
 
@@ -54,7 +54,7 @@ func RunLog() *cli.Command {
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags: []cli.Flag{
 			cli.Toggle("follow", "keep printing new entries"),
-			cli.NewFlag("since", cli.ACount("N"), "only entries after number N"),
+			cli.NewFlag("since", cli.NonNegative("N"), "only entries after number N"),
 			transcriptRunFlag(),
 			cli.LimitFlag(),
 		},
@@ -66,7 +66,7 @@ func runRunLog(c *cli.Call) (cli.Data, error) {
 	in := runs.TranscriptRequest{Thread: c.TargetThread(), Run: c.Text("run"), Since: int64(c.Count("since", 0))}
 	if !c.On("follow") {
 		in.Limit = c.Count("limit", app.DefaultLimit)
-		data, err := cli.RunUseCase(c, runs.RunLog, in, func(d *runs.RunLogResult) cli.Data { return runLogText{d} })
+		data, err := cli.RunUseCase(c, runs.Log, in, func(d *runs.LogResult) cli.Data { return runLogText{d} })
 		return data, c.UsageOf(err, nil)
 	}
 	if in.Limit = c.Count("limit", app.DefaultLimit); c.Has("since") && !c.Has("limit") {

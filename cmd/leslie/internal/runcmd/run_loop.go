@@ -13,7 +13,7 @@ import (
 
 // This file runs the agents of whatever is ready, and stops runs.
 
-type runLoopText struct{ *runs.RunLoopResult }
+type runLoopText struct{ *runs.LoopResult }
 
 func (d runLoopText) Text(p *page.Page) {
 	runTable(p, d.Items.Items)
@@ -23,8 +23,8 @@ func (d runLoopText) Text(p *page.Page) {
 }
 
 // runNext is run --next.
-func runNext(c *cli.Call, run runs.RunRequest) (cli.Data, error) {
-	in := runs.RunLoopRequest{Run: run, Parallel: c.Count("parallel", 0), UntilIdle: c.On("until-idle"),
+func runNext(c *cli.Call, run runs.Request) (cli.Data, error) {
+	in := runs.LoopRequest{Run: run, Parallel: c.Count("parallel", 0), UntilIdle: c.On("until-idle"),
 		Objective: c.Text("objective")}
 	if c.Operand(0) != "" {
 		c.Fault("--next", "", "--next chooses the threads: leave ID out")
@@ -35,7 +35,7 @@ func runNext(c *cli.Call, run runs.RunRequest) (cli.Data, error) {
 		return detach(c, runs.DetachRequest{Loop: &in})
 	}
 	in.Flags = loopFlags(c)
-	d, err := cli.UseCase(c, runs.RunLoop, in)
+	d, err := cli.UseCase(c, runs.Loop, in)
 	if d == nil {
 		return nil, err
 	}
@@ -57,25 +57,25 @@ func loopFlags(c *cli.Call) (flags []string) {
 
 // newWorkFlags say what the thread of run --new is.
 func newWorkFlags() []cli.Flag {
-	return append(threadcmd.NewWorkFlags(), cli.Toggle("no-code", "make no branch and no worktree"))
+	return append(threadcmd.SpawnFlags(), cli.Toggle("no-code", "make no branch and no worktree"))
 }
 
 // runNew is run --new: it creates a thread, and an objective for it, and runs that.
-func runNew(c *cli.Call, in runs.RunRequest) (cli.Data, error) {
+func runNew(c *cli.Call, in runs.Request) (cli.Data, error) {
 	if c.Operand(0) != "" {
 		c.Fault("--new", "", "--new creates the thread: leave ID out")
 	}
 	c.MeansNothing("with --new", "next", "parallel", "until-idle", "fresh")
 	c.CheckRequest(in.Faults, nil)
-	work := runs.NewWorkRequest{SpawnRequest: threadcmd.NewWork(c), NoCode: c.On("no-code"), Agent: in.Agent}
+	work := runs.NewRequest{SpawnRequest: threadcmd.SpawnRequest(c), NoCode: c.On("no-code"), Agent: in.Agent}
 	work.Intent = c.Text("new")
 	labels := map[string]string{"Intent": "--new", "Refs": "--ref", "Tags": "--tag", "Accept": "--accept"}
 	c.CheckRequest(work.Faults, labels)
-	var made *runs.NewWorkResult
+	var made *runs.NewResult
 	if len(c.Faults) == 0 { // else standard input is left unread
 		var err error
 		work.Intent = c.ReadContent("new", app.MaxContent)
-		made, err = cli.UseCase(c, runs.NewWork, work)
+		made, err = cli.UseCase(c, runs.RunNew, work)
 		if err != nil {
 			return nil, c.UsageOf(err, labels)
 		}
@@ -160,8 +160,8 @@ func RunStop() *cli.Command {
 			cli.Toggle("loop", "stop leslie run --next")},
 		Run: func(c *cli.Call) (cli.Data, error) {
 			if !c.On("loop") {
-				return cli.RunUseCase(c, runs.RunStop, runs.RunStopRequest{Thread: c.TargetThread(), Now: c.On("now")},
-					func(d *runs.RunResult) cli.Data { return runText{d} })
+				return cli.RunUseCase(c, runs.Stop, runs.StopRequest{Thread: c.TargetThread(), Now: c.On("now")},
+					func(d *runs.Result) cli.Data { return runText{d} })
 			}
 			if c.Operand(0) != "" {
 				c.Fault("--loop", "", "--loop stops all runs of leslie run --next: leave ID out")

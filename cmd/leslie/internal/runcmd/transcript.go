@@ -41,7 +41,7 @@ func (d conversationText) Text(p *page.Page) {
 	if d.LeftOut > 0 {
 		p.Line("")
 		p.Line("The first %s are left out: leslie transcript %s --format json --limit 0 has them.",
-			page.Many(d.LeftOut, "part"), d.ThreadID)
+			page.Plural(d.LeftOut, "part"), d.ThreadID)
 	}
 	var last *runs.ConversationPart
 	for _, part := range d.Parts {
@@ -58,7 +58,7 @@ func (d conversationText) Text(p *page.Page) {
 	}
 	if d.Damaged > 0 {
 		p.Line("")
-		p.Line("%s of the transcript could not be read.", page.Many(d.Damaged, "line"))
+		p.Line("%s of the transcript could not be read.", page.Plural(d.Damaged, "line"))
 	}
 }
 
@@ -138,7 +138,7 @@ func longestRun(text string, of rune) (longest int) {
 type transcriptText struct{ *runs.TranscriptResult }
 
 func (d transcriptText) Text(p *page.Page) {
-	entriesText(p, &runs.RunLogResult{ThreadID: d.ThreadID, Damaged: d.Damaged, Items: d.Items})
+	entriesText(p, &runs.LogResult{ThreadID: d.ThreadID, Damaged: d.Damaged, Items: d.Items})
 }
 
 // transcriptRunFlag selects a run.
@@ -164,7 +164,7 @@ func Transcript() *cli.Command {
 		Example:  "leslie transcript thread-a1b2c3d4 > transcript.md",
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags: []cli.Flag{transcriptRunFlag(),
-			cli.NewFlag("limit", cli.ACount("N"), "show only the newest N entries")},
+			cli.NewFlag("limit", cli.NonNegative("N"), "show only the newest N entries")},
 		Run: runTranscript,
 	}
 }

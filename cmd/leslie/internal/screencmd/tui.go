@@ -124,7 +124,7 @@ func (d desk) show(ctx context.Context, width int, line ...string) tui.Answer {
 	e.Stdin, e.Stdout, e.Stderr = strings.NewReader(""), &out, &out
 	e.StdinTTY = false
 	e.Columns, e.Rows = func() int { return width }, func() int { return math.MaxInt }
-	status := cli.Perform(ctx, e.Commands.All(), line, e)
+	status := cli.RunWith(ctx, e.Commands.All(), line, e)
 	return tui.Answer{Text: out.String(), OK: status == 0}
 }
 

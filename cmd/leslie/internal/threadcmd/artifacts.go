@@ -20,12 +20,12 @@ func artifactsTable(p *page.Page, list app.Items[artifacts.Artifact]) {
 	page.TableOf(p, list.Items, []page.Column[artifacts.Artifact]{
 		{Column: screen.Column{Name: "PATH", Shrinks: true, CutStart: true},
 			Cell: page.Text(func(a artifacts.Artifact) string { return a.Path })},
-		{Column: screen.Column{Name: "TYPE", Goes: 2},
+		{Column: screen.Column{Name: "TYPE", DropOrder: 2},
 			Cell: page.Text(func(a artifacts.Artifact) string { return string(a.Type) })},
 		{Column: screen.Column{Name: "SIZE"}, Cell: page.Text(size)},
-		{Column: screen.Column{Name: "SHA256", Goes: 1},
+		{Column: screen.Column{Name: "SHA256", DropOrder: 1},
 			Cell: func(a artifacts.Artifact) screen.Cell { return screen.Faint(app.Cut(string(a.SHA256), 13)) }},
-		{Column: screen.Column{Name: "MODIFIED", Goes: 3},
+		{Column: screen.Column{Name: "MODIFIED", DropOrder: 3},
 			Cell: func(a artifacts.Artifact) screen.Cell { return p.When(a.ModifiedAt) }},
 	})
 	p.Rest(len(list.Items), list.Total)

@@ -15,7 +15,7 @@ import (
 type checkpointText struct{ *artifacts.CheckpointResult }
 
 func (d checkpointText) Text(p *page.Page) {
-	p.Line("checkpoint %s of %s  %s", d.CheckpointID, d.ThreadID, page.Many(d.Files, "file"))
+	p.Line("checkpoint %s of %s  %s", d.CheckpointID, d.ThreadID, page.Plural(d.Files, "file"))
 	p.Field("name", d.Name)
 }
 
@@ -65,16 +65,16 @@ func (d checkpointListText) Text(p *page.Page) {
 	page.TableOf(p, d.Items.Items, []page.Column[app.CheckpointItem]{
 		{Column: screen.Column{Name: "CHECKPOINT"},
 			Cell: page.Text(func(ck app.CheckpointItem) thread.CheckpointID { return ck.CheckpointID })},
-		{Column: screen.Column{Name: "CREATED", Goes: 2},
+		{Column: screen.Column{Name: "CREATED", DropOrder: 2},
 			Cell: func(ck app.CheckpointItem) screen.Cell { return p.When(&ck.CreatedAt) }},
-		{Column: screen.Column{Name: "BY", Goes: 1, Shrinks: true},
+		{Column: screen.Column{Name: "BY", DropOrder: 1, Shrinks: true},
 			Cell: page.Text(func(ck app.CheckpointItem) string { return ck.CreatedBy.Actor })},
 		{Column: screen.Column{Name: "FILES"},
 			Cell: page.Text(func(ck app.CheckpointItem) string { return strconv.Itoa(ck.Files) })},
-		{Column: screen.Column{Name: "NAME", Shrinks: true}, Cell: page.Text(name), Most: 60},
-		{Column: screen.Column{Name: "TURN"}, Cell: page.Text(turn), Used: true},
+		{Column: screen.Column{Name: "NAME", Shrinks: true}, Cell: page.Text(name), MaxChars: 60},
+		{Column: screen.Column{Name: "TURN"}, Cell: page.Text(turn), HideIfEmpty: true},
 		{Column: screen.Column{Name: "CODE"},
-			Cell: page.Text(func(ck app.CheckpointItem) string { return ck.Work[:min(12, len(ck.Work))] }), Used: true},
+			Cell: page.Text(func(ck app.CheckpointItem) string { return ck.Work[:min(12, len(ck.Work))] }), HideIfEmpty: true},
 	})
 	p.Rest(len(d.Items.Items), d.Total)
 	if d.Total == 0 {

@@ -135,7 +135,7 @@ type contextBlock struct {
 func fileLines(files []threads.ContextFile) []string {
 	var out []string
 	for _, f := range files {
-		out = append(out, fmt.Sprintf("%s (%s)", f.Path, page.Many(int(f.Size), "byte")))
+		out = append(out, fmt.Sprintf("%s (%s)", f.Path, page.Plural(int(f.Size), "byte")))
 	}
 	return out
 }
@@ -305,7 +305,7 @@ func (b *contextBlock) moved() string {
 	var out strings.Builder
 	for _, m := range b.Moved {
 		out.WriteString(saying("moved on", fmt.Sprintf("%s changed %s since (%s); bring them: %s",
-			m.From, page.Many(len(m.Paths), "artifact"), app.Joined(m.Paths[:min(len(m.Paths), 5)]), m.Next)))
+			m.From, page.Plural(len(m.Paths), "artifact"), app.Joined(m.Paths[:min(len(m.Paths), 5)]), m.Next)))
 	}
 	if b.Code == nil {
 		return out.String()
@@ -316,7 +316,7 @@ func (b *contextBlock) moved() string {
 			them = "it"
 		}
 		out.WriteString(saying("code behind",
-			fmt.Sprintf("%s has %s that %s lacks; bring %s: %s", m.From, page.Many(m.Commits, "commit"), b.Thread.ID,
+			fmt.Sprintf("%s has %s that %s lacks; bring %s: %s", m.From, page.Plural(m.Commits, "commit"), b.Thread.ID,
 				them, m.Next)))
 	}
 	return out.String()
@@ -430,7 +430,7 @@ func (b *contextBlock) next(all []*cli.Command) []string {
 	var out []string
 	for _, line := range b.steps() {
 		command, use, _ := strings.Cut(line, ": ")
-		if cli.Lint(all, strings.Fields(command)).Cmd != nil {
+		if cli.ParseLine(all, strings.Fields(command)).Cmd != nil {
 			out = append(out, "leslie "+ids.Replace(command)+": "+use)
 		}
 	}

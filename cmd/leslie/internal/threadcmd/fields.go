@@ -62,9 +62,9 @@ func spawnRequest(c *cli.Call) threads.SpawnRequest {
 	}
 }
 
-// NewWorkFlags are those of a new thread that somebody else's command makes: all but what that
+// SpawnFlags are those of a new thread that somebody else's command makes: all but what that
 // command decides itself.
-func NewWorkFlags() []cli.Flag {
+func SpawnFlags() []cli.Flag {
 	decided := []string{"intent", "objective", "agent", "run", "claim", "executor"}
 	var out []cli.Flag
 	for _, o := range cli.ShownOptions(spawnFlags()) {
@@ -75,8 +75,8 @@ func NewWorkFlags() []cli.Flag {
 	return out
 }
 
-// NewWork reads NewWorkFlags, and what the thread is for.
-func NewWork(c *cli.Call) threads.SpawnRequest {
+// SpawnRequest reads SpawnFlags, and what the thread is for.
+func SpawnRequest(c *cli.Call) threads.SpawnRequest {
 	in := spawnRequest(c)
 	in.Agent, in.Run, in.Claim, in.Executor = "", false, false, ""
 	return in
@@ -154,27 +154,27 @@ func threadColumns(p *page.Page) []page.Column[app.ThreadItem] {
 			return strings.Repeat("  ", page.OrZero(t.Depth)) + string(t.ThreadID)
 		})},
 		{Column: screen.Column{Name: "STATUS"},
-			Cell: func(t app.ThreadItem) screen.Cell { return screen.Status(t.Status) }},
-		{Column: screen.Column{Name: "EXECUTOR", Goes: 1},
+			Cell: func(t app.ThreadItem) screen.Cell { return screen.StatusCell(t.Status) }},
+		{Column: screen.Column{Name: "EXECUTOR", DropOrder: 1},
 			Cell: page.Text(func(t app.ThreadItem) thread.Executor { return t.Executor })},
-		{Column: screen.Column{Name: "PRIORITY", Goes: 4},
-			Cell: page.Text(func(t app.ThreadItem) string { return ranked(t.Priority) }), Used: true},
-		{Column: screen.Column{Name: "OBJECTIVE", Goes: 3},
+		{Column: screen.Column{Name: "PRIORITY", DropOrder: 4},
+			Cell: page.Text(func(t app.ThreadItem) string { return ranked(t.Priority) }), HideIfEmpty: true},
+		{Column: screen.Column{Name: "OBJECTIVE", DropOrder: 3},
 			Cell: page.Text(func(t app.ThreadItem) thread.ObjectiveID { return t.ObjectiveID })},
-		{Column: screen.Column{Name: "PARENT", Goes: 2},
+		{Column: screen.Column{Name: "PARENT", DropOrder: 2},
 			Cell: page.Text(func(t app.ThreadItem) thread.ThreadID { return page.OrZero(t.ParentID) })},
-		{Column: screen.Column{Name: "CLAIM", Goes: 6, Shrinks: true},
-			Cell: page.Text(func(t app.ThreadItem) string { return holder(p, t.Claim) }), Used: true},
-		{Column: screen.Column{Name: "HEARD", Goes: 3},
-			Cell: func(t app.ThreadItem) screen.Cell { return heard(p, t.Claim) }, Used: true},
-		{Column: screen.Column{Name: "RUN", Goes: 7}, Cell: page.Text(shortRun), Used: true},
-		{Column: screen.Column{Name: "TAGS", Goes: 4, Shrinks: true},
-			Cell: page.Text(func(t app.ThreadItem) string { return strings.Join(t.Tags, ",") }), Most: 30,
-			Used: true},
-		{Column: screen.Column{Name: "UPDATED", Goes: 5},
-			Cell: func(t app.ThreadItem) screen.Cell { return p.When(&t.UpdatedAt) }, Extra: true},
+		{Column: screen.Column{Name: "CLAIM", DropOrder: 6, Shrinks: true},
+			Cell: page.Text(func(t app.ThreadItem) string { return holder(p, t.Claim) }), HideIfEmpty: true},
+		{Column: screen.Column{Name: "HEARD", DropOrder: 3},
+			Cell: func(t app.ThreadItem) screen.Cell { return heard(p, t.Claim) }, HideIfEmpty: true},
+		{Column: screen.Column{Name: "RUN", DropOrder: 7}, Cell: page.Text(shortRun), HideIfEmpty: true},
+		{Column: screen.Column{Name: "TAGS", DropOrder: 4, Shrinks: true},
+			Cell: page.Text(func(t app.ThreadItem) string { return strings.Join(t.Tags, ",") }), MaxChars: 30,
+			HideIfEmpty: true},
+		{Column: screen.Column{Name: "UPDATED", DropOrder: 5},
+			Cell: func(t app.ThreadItem) screen.Cell { return p.When(&t.UpdatedAt) }, PersonOnly: true},
 		{Column: screen.Column{Name: "TITLE", Shrinks: true},
-			Cell: page.Text(func(t app.ThreadItem) string { return t.Title }), Most: 60},
+			Cell: page.Text(func(t app.ThreadItem) string { return t.Title }), MaxChars: 60},
 	}
 	if !p.Timed {
 		columns = slices.DeleteFunc(columns, func(c page.Column[app.ThreadItem]) bool { return c.Name == "HEARD" })
@@ -214,11 +214,11 @@ func shortRun(t app.ThreadItem) string {
 	case r.Phase == thread.RunWanted:
 		return string(r.Phase)
 	case r.Killed:
-		return "killed, " + page.Many(r.Turns, "turn")
+		return "killed, " + page.Plural(r.Turns, "turn")
 	case r.Stop != "":
-		return string(r.Stop) + ", " + page.Many(r.Turns, "turn")
+		return string(r.Stop) + ", " + page.Plural(r.Turns, "turn")
 	default:
-		return string(r.Phase) + ", " + page.Many(r.Turns, "turn")
+		return string(r.Phase) + ", " + page.Plural(r.Turns, "turn")
 	}
 }
 

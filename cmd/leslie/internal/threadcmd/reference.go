@@ -94,10 +94,10 @@ func (d referenceListText) Text(p *page.Page) {
 			Cell: page.Text(func(ref artifacts.ReferenceRecord) thread.ThreadID { return ref.From })},
 		{Column: screen.Column{Name: "TARGET"},
 			Cell: page.Text(func(ref artifacts.ReferenceRecord) thread.ThreadID { return ref.Target })},
-		{Column: screen.Column{Name: "BINDING", Goes: 1},
+		{Column: screen.Column{Name: "BINDING", DropOrder: 1},
 			Cell: page.Text(func(ref artifacts.ReferenceRecord) thread.Binding { return ref.Binding })},
 		{Column: screen.Column{Name: "STATE"}, Cell: page.Text(state)},
-		{Column: screen.Column{Name: "SCOPE", Goes: 2, Shrinks: true},
+		{Column: screen.Column{Name: "SCOPE", DropOrder: 2, Shrinks: true},
 			Cell: page.Text(func(ref artifacts.ReferenceRecord) string { return app.Joined(ref.Scope) })},
 	})
 	p.Rest(len(d.Items.Items), d.Total)

@@ -24,7 +24,7 @@ func (d spawnText) Text(p *page.Page) {
 	}
 	p.Field("parent", d.ParentID)
 	if d.Inherited.Mode != thread.InheritNone {
-		p.Field("inherited", page.Many(d.Inherited.Files, "file")+" ("+string(d.Inherited.Mode)+")")
+		p.Field("inherited", page.Plural(d.Inherited.Files, "file")+" ("+string(d.Inherited.Mode)+")")
 	}
 	p.Field("path", p.Place(d.Path))
 	if d.Claim != nil {
@@ -36,7 +36,7 @@ func (d spawnText) Text(p *page.Page) {
 	}
 	for _, ref := range d.References {
 		p.Line("reference %s -> %s  %s, %s", ref.RefID, ref.Target, ref.Binding,
-			page.Many(ref.Files, "file")+emptyYet(ref))
+			page.Plural(ref.Files, "file")+emptyYet(ref))
 	}
 	id := string(d.ThreadID)
 	switch {

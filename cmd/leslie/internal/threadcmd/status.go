@@ -38,7 +38,7 @@ func (d summaryText) Text(p *page.Page) {
 	p.Field("references", d.References)
 	if len(d.Pending) > 0 {
 		p.Line("pending: %s of a process that died; the next writing command carries them out",
-			page.Many(len(d.Pending), "file change"))
+			page.Plural(len(d.Pending), "file change"))
 	}
 	heldText(p, d.Held)
 	waitingText(p, d.SummaryResult, d.agent)
@@ -57,8 +57,8 @@ func runsText(p *page.Page, d *threads.SummaryResult) {
 		page.TableOf(p, d.Runs, []page.Column[threads.RunLine]{
 			{Cell: func(r threads.RunLine) screen.Cell { return outcome(r.Result) }},
 			{Cell: page.Text(func(r threads.RunLine) string { return string(r.ThreadID) })},
-			{Cell: page.Text(func(r threads.RunLine) string { return page.UsedText(r.Total) }), Used: true},
-			{Column: screen.Column{Shrinks: true}, Cell: page.Text(runWords), Most: 100},
+			{Cell: page.Text(func(r threads.RunLine) string { return page.UsedText(r.Total) }), HideIfEmpty: true},
+			{Column: screen.Column{Shrinks: true}, Cell: page.Text(runWords), MaxChars: 100},
 			{Column: screen.Column{Below: true}, Cell: page.Text(func(r threads.RunLine) string { return r.Next })},
 		})
 		if d.RunsMore > 0 {
@@ -70,7 +70,7 @@ func runsText(p *page.Page, d *threads.SummaryResult) {
 	switch {
 	case d.Loop == nil:
 	case d.Loop.Ended != nil:
-		p.Line("leslie run --next ended at %s%s; to go on: %s", p.At(*d.Loop.Ended), page.Behind(": ", d.Loop.Reason), d.Loop.Next)
+		p.Line("leslie run --next ended at %s%s; to go on: %s", p.At(*d.Loop.Ended), page.WithSeparator(": ", d.Loop.Reason), d.Loop.Next)
 	case d.Loop.Killed:
 		p.Line("leslie run --next, started at %s, was killed; to go on: %s", p.At(d.Loop.Since), d.Loop.Next)
 		if strings.Contains(d.Loop.Next, " --max-") {
@@ -87,7 +87,7 @@ func notStartedText(p *page.Page, d *threads.SummaryResult) {
 		p.Line("not started:")
 		page.TableOf(p, d.NotStarted, []page.Column[threads.NotStarted]{
 			{Cell: page.Text(func(n threads.NotStarted) string { return "  " + string(n.ThreadID) })},
-			{Column: screen.Column{Shrinks: true}, Most: 100, Cell: page.Text(func(n threads.NotStarted) string {
+			{Column: screen.Column{Shrinks: true}, MaxChars: 100, Cell: page.Text(func(n threads.NotStarted) string {
 				return cmp.Or(strings.Join(n.Waits, "; "), n.Title)
 			})},
 			{Column: screen.Column{Below: true}, Cell: page.Text(func(n threads.NotStarted) string { return n.Next })},
@@ -110,7 +110,7 @@ func outcome(o threads.RunOutcome) screen.Cell {
 	case threads.OutcomeKilled, threads.OutcomeFailed, threads.OutcomeUnfinished, threads.OutcomeLimit:
 		return screen.Bold(text)
 	}
-	return screen.Waiting(text)
+	return screen.WaitingCell(text)
 }
 
 // elsewhereText says what changed in the person's checkout while agents ran elsewhere. Where several ran, nobody can
@@ -154,7 +154,7 @@ func runWords(r threads.RunLine) string {
 		add(r.Reason)
 	}
 	add(page.ChangesText(r.Changes))
-	add(page.Behind("failed: ", app.Joined(r.FailedChecks)))
+	add(page.WithSeparator("failed: ", app.Joined(r.FailedChecks)))
 	if !told {
 		add(r.Title)
 	}
@@ -172,9 +172,9 @@ func heldText(p *page.Page, held []app.WaitingItem) {
 // waitingTable lists things with the command that goes on with each.
 func waitingTable(p *page.Page, items []app.WaitingItem) {
 	page.TableOf(p, items, []page.Column[app.WaitingItem]{
-		{Cell: func(w app.WaitingItem) screen.Cell { return screen.Waiting("  " + string(w.Kind)) }},
+		{Cell: func(w app.WaitingItem) screen.Cell { return screen.WaitingCell("  " + string(w.Kind)) }},
 		{Cell: page.Text(func(w app.WaitingItem) string { return w.ID })},
-		{Column: screen.Column{Shrinks: true}, Cell: page.Text(cli.WaitingWords), Most: 60},
+		{Column: screen.Column{Shrinks: true}, Cell: page.Text(cli.WaitingWords), MaxChars: 60},
 		{Column: screen.Column{Below: true}, Cell: page.Text(func(w app.WaitingItem) string { return w.Next })},
 	})
 }
@@ -201,7 +201,7 @@ func waitingText(p *page.Page, d *threads.SummaryResult, agent bool) {
 }
 
 // StatusText is the text form of a thread and what is about it.
-type StatusText struct{ *threads.ThreadStatusResult }
+type StatusText struct{ *threads.StatusResult }
 
 // Text renders the thread, then what is running, merged, and waiting.
 func (d StatusText) Text(p *page.Page) {
@@ -239,7 +239,7 @@ func (d StatusText) Text(p *page.Page) {
 		p.Line("%s", d.Former.Said())
 	}
 	if d.Run != nil {
-		p.Field("run", d.Run.Agent+", "+page.RunEnding(*d.Run)+page.Behind(", ", page.TotalsText(d.Runs)))
+		p.Field("run", d.Run.Agent+", "+page.RunEnding(*d.Run)+page.WithSeparator(", ", page.TotalsText(d.Runs)))
 		p.Field("changed in your checkout while it ran", app.Joined(d.Run.Elsewhere))
 	}
 	for _, a := range d.Approvals {
@@ -254,7 +254,7 @@ func (d StatusText) Text(p *page.Page) {
 			why = ", before a rollback"
 		}
 		p.Line("checkpoint %s  %s  %s%s", ck.CheckpointID, ck.CreatedAt.Format(time.RFC3339),
-			page.Many(ck.Files, "file"), why)
+			page.Plural(ck.Files, "file"), why)
 		p.Field("  name", ck.Name)
 	}
 	p.Field("children", app.Joined(d.Relations.Children))
@@ -266,7 +266,7 @@ func (d StatusText) Text(p *page.Page) {
 		} else if len(ref.Stale) > 0 {
 			state = ", changed since: " + app.Joined(ref.Stale)
 		}
-		p.Line("reference %s -> %s  %s, %s%s", ref.RefID, ref.Target, ref.Binding, page.Many(ref.Files, "file"), state)
+		p.Line("reference %s -> %s  %s, %s%s", ref.RefID, ref.Target, ref.Binding, page.Plural(ref.Files, "file"), state)
 	}
 	for _, ref := range d.ReferencedBy {
 		p.Line("referenced by %s  %s, %s", ref.From, ref.RefID, ref.Binding)
@@ -278,7 +278,7 @@ func (d StatusText) Text(p *page.Page) {
 	for _, a := range d.Artifacts.Items {
 		size := ""
 		if a.Size != nil {
-			size = "  " + page.Many(int(*a.Size), "byte")
+			size = "  " + page.Plural(int(*a.Size), "byte")
 		}
 		p.Line("  %s%s", a.Path, size)
 	}
@@ -311,12 +311,12 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 	if i.CheckedOut != nil && page.OrZero(i.Busy) == "" {
 		astray := ""
 		if i.Astray > 0 {
-			astray = ", and " + page.Many(i.Astray, "commit") + " there that " + i.Branch + " lacks"
+			astray = ", and " + page.Plural(i.Astray, "commit") + " there that " + i.Branch + " lacks"
 		}
 		p.Line("now: its worktree has %s checked out, not its branch%s", cmp.Or(*i.CheckedOut, "no branch"), astray)
 	}
 	if i.Behind != nil && *i.Behind > 0 && (i.Landed == nil || !*i.Landed) {
-		p.Line("behind: %s has %s that it lacks (leslie pull %s)", page.OrZero(i.Target), page.Many(*i.Behind, "commit"), id)
+		p.Line("behind: %s has %s that it lacks (leslie pull %s)", page.OrZero(i.Target), page.Plural(*i.Behind, "commit"), id)
 	}
 	if i.Conflicts != nil && len(*i.Conflicts) > 0 {
 		p.Line("would conflict with %s in: %s", page.OrZero(i.Target), app.Joined(*i.Conflicts))
@@ -353,8 +353,8 @@ func runStatus(c *cli.Call) (cli.Data, error) {
 		id = ""
 	}
 	if id != "" {
-		return cli.RunUseCase(c, threads.ThreadStatus, threads.ThreadStatusRequest{Thread: id},
-			func(d *threads.ThreadStatusResult) cli.Data { return StatusText{d} })
+		return cli.RunUseCase(c, threads.Status, threads.StatusRequest{Thread: id},
+			func(d *threads.StatusResult) cli.Data { return StatusText{d} })
 	}
 	return cli.RunUseCase(c, threads.Summary, threads.SummaryRequest{Since: since},
 		func(d *threads.SummaryResult) cli.Data { return summaryText{d, c.Who.As == thread.Agent} })
@@ -368,7 +368,7 @@ func acceptanceText(p *page.Page, code *app.CodeRecord) {
 	p.Field("accept", app.Joined(code.Accept))
 	if left := code.Left; left != nil {
 		if left.Uncommitted > 0 {
-			p.Line("completed with %s not committed", page.Many(left.Uncommitted, "file"))
+			p.Line("completed with %s not committed", page.Plural(left.Uncommitted, "file"))
 		}
 		if left.NoCommits {
 			p.Line("completed without a commit of its own")

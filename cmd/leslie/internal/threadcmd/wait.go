@@ -58,7 +58,7 @@ func Wait() *cli.Command {
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Speaks: true, Many: true}},
 		Flags: []cli.Flag{
 			cli.NewFlag("until", cli.OneOf(untilWords()...), "what to wait for (default done)"),
-			cli.NewFlag("since", cli.ACount("REV"), "with any: changes after this revision count"),
+			cli.NewFlag("since", cli.NonNegative("REV"), "with any: changes after this revision count"),
 			cli.NewFlag("timeout", cli.ADuration(),
 				"give up after D with T109 (default for agents 100s, for people never)"),
 		},

@@ -152,8 +152,8 @@ func (h *hooked) begins() string {
 	case h.Text("for") == "kimi" && !h.first(op.Root(), "start"):
 		return "" // it calls with each prompt
 	case d.Thread == "":
-		return h.context("This project uses leslie: " + page.Many(d.Active, "active thread") + ", " +
-			page.Many(d.Ready, "thread") + " ready to be claimed. " +
+		return h.context("This project uses leslie: " + page.Plural(d.Active, "active thread") + ", " +
+			page.Plural(d.Ready, "thread") + " ready to be claimed. " +
 			"leslie list shows them, leslie help topics agents says how to work in one.")
 	}
 	_, block, err := toolContext(h.Call, op, string(d.Thread), false)
@@ -178,7 +178,7 @@ func (h *hooked) stops() string {
 	id := string(d.Thread)
 	switch {
 	case d.Unread > 0:
-		return h.goOn(page.Many(d.Unread, "message") + " for thread " + id +
+		return h.goOn(page.Plural(d.Unread, "message") + " for thread " + id +
 			" not read yet. Run leslie context --thread " + id + " and act on them, then stop.")
 	case d.Open && h.first(op.Root(), "open "+id):
 		return h.goOn("Thread " + id + " is still open. If its work is done: leslie done " + id +

@@ -37,7 +37,7 @@ func Observe() *cli.Command {
 		Flags: []cli.Flag{
 			cli.NewFlag("target", cli.AnID("ID", cli.ThreadIDs), "only operations on this thread"),
 			cli.NewFlag("events", cli.Texts("E,...").Offering(cli.CommandNames), "only operations of these commands"),
-			cli.NewFlag("since", cli.ACount("REV"), "only operations after this revision"),
+			cli.NewFlag("since", cli.NonNegative("REV"), "only operations after this revision"),
 			cli.Toggle("follow", "keep printing new operations"),
 		},
 		Streams: cli.Always, Run: runObserve,

@@ -38,9 +38,9 @@ func (d searchText) Text(p *page.Page) {
 	page.TableOf(p, rows, []page.Column[searchRow]{
 		{Column: screen.Column{Name: "THREAD"},
 			Cell: page.Text(func(r searchRow) thread.ThreadID { return r.ThreadID })},
-		{Column: screen.Column{Name: "STATUS", Goes: 2},
-			Cell: func(r searchRow) screen.Cell { return screen.Status(r.Status) }},
-		{Column: screen.Column{Name: "MORE", Goes: 1}, Cell: page.Text(moreHits), Used: true},
+		{Column: screen.Column{Name: "STATUS", DropOrder: 2},
+			Cell: func(r searchRow) screen.Cell { return screen.StatusCell(r.Status) }},
+		{Column: screen.Column{Name: "MORE", DropOrder: 1}, Cell: page.Text(moreHits), HideIfEmpty: true},
 		{Column: screen.Column{Name: "WHERE", Shrinks: true, CutStart: true}, Cell: page.Text(hitPlace)},
 		{Column: screen.Column{Name: "LINE", Shrinks: true},
 			Cell: page.Text(func(r searchRow) string { return r.hit.Text })},

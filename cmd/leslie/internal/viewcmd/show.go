@@ -38,7 +38,7 @@ func (d showFileText) Text(p *page.Page) {
 	case !p.Terminal:
 		p.B.Write(d.Raw)
 	case merge.Binary(d.Raw):
-		p.Line("%s is not text: %s; redirect the output to keep it", d.Path, page.Many(len(d.Raw), "byte"))
+		p.Line("%s is not text: %s; redirect the output to keep it", d.Path, page.Plural(len(d.Raw), "byte"))
 	default:
 		for line := range bytes.Lines(d.Raw) {
 			p.Content("", string(bytes.TrimSuffix(line, []byte("\n"))))
@@ -209,7 +209,7 @@ func checkShown(text string) *cli.Fault {
 		problem = views.FileFault(text)
 	}
 	if problem != "" {
-		return cli.Wrong(problem)
+		return cli.NewFault(problem)
 	}
 	return nil
 }
@@ -256,8 +256,8 @@ func runShow(c *cli.Call) (cli.Data, error) {
 			return nil, err
 		}
 	}
-	return cli.RunUseCase(c, threads.ThreadStatus, threads.ThreadStatusRequest{Thread: what},
-		func(d *threads.ThreadStatusResult) cli.Data { return threadcmd.StatusText{ThreadStatusResult: d} })
+	return cli.RunUseCase(c, threads.Status, threads.StatusRequest{Thread: what},
+		func(d *threads.StatusResult) cli.Data { return threadcmd.StatusText{StatusResult: d} })
 }
 
 // minShown is how many characters of the prefix of a kind mean that kind.
@@ -270,7 +270,7 @@ func OfKind(what, kind string) bool {
 
 // isThread reports whether an id that looks like something else is a thread's.
 func isThread(c *cli.Call, what string) bool {
-	_, err := cli.UseCase(c, threads.ThreadStatus, threads.ThreadStatusRequest{Thread: what})
+	_, err := cli.UseCase(c, threads.Status, threads.StatusRequest{Thread: what})
 	return err == nil
 }
 
