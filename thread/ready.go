@@ -28,12 +28,42 @@ type Readiness struct {
 	open     ThreadID                   // counts as not terminated, "" for none
 	above    map[ThreadID][]Hold        // see holdsBelow
 	needs    map[Hold]map[ThreadID]bool // see neededBy
+	nodes    map[ThreadID]*node         // see node
 	children map[ThreadID][]ThreadID    // of every thread, nil until somebody asks
 }
 
 // Readiness returns one for the State as it is.
 func (s *State) Readiness() *Readiness {
-	return &Readiness{state: s, above: map[ThreadID][]Hold{}, needs: map[Hold]map[ThreadID]bool{}}
+	return &Readiness{state: s, above: map[ThreadID][]Hold{}, needs: map[Hold]map[ThreadID]bool{}, nodes: map[ThreadID]*node{}}
+}
+
+// node is what this file asks about a thread, read from its line: decoding all of it takes longer.
+type node struct {
+	status    Status
+	parent    ThreadID // "" for none
+	dependsOn []ThreadID
+}
+
+// node returns a thread of the State, nil for one that is not there.
+func (r *Readiness) node(id ThreadID) *node {
+	n, known := r.nodes[id]
+	if known {
+		return n
+	}
+	if line, there := r.state.Threads.line([]byte(id)); there {
+		n = &node{statusIn(line), parentOfLine(line), dependenciesIn(line)}
+	}
+	r.nodes[id] = n
+	return n
+}
+
+// parentOfLine returns the parent in a thread's line, "" for none. Ids have no escapes.
+func parentOfLine(line []byte) ThreadID {
+	if !bytes.Contains(line, []byte(`parentId":"`)) {
+		return ""
+	}
+	parent, _ := field(line, "parentId")
+	return ThreadID(parent)
 }
 
 // Ready reports whether a thread can be offered at this time: it is active and unclaimed,
@@ -60,11 +90,7 @@ func (r *Readiness) free(line Line) (ready, ok bool) {
 }
 
 func (r *Readiness) holdsLine(line Line) []Hold {
-	var parent []byte
-	if bytes.Contains(line.JSON, []byte(`parentId":"`)) {
-		parent, _ = field(line.JSON, "parentId") // ids have no escapes
-	}
-	return r.holds(ThreadID(line.ID), ThreadID(parent), dependenciesIn(line.JSON))
+	return r.holds(ThreadID(line.ID), parentOfLine(line.JSON), dependenciesIn(line.JSON))
 }
 
 func (r *Readiness) holds(id, parent ThreadID, on []ThreadID) []Hold {
@@ -101,16 +127,16 @@ func (r *Readiness) holdsBelow(id ThreadID) []Hold {
 		return out
 	}
 	r.above[id] = nil
-	t, there := r.state.Threads.Peek(string(id))
-	if !there {
+	t := r.node(id)
+	if t == nil {
 		return nil
 	}
 	var out []Hold
-	if !t.Status.Terminated() {
-		out = slices.DeleteFunc(r.holdsOwn(t.ID, t.DependsOn), func(h Hold) bool { return r.isBelow(h.On, t.ID) })
+	if !t.status.Terminated() {
+		out = slices.DeleteFunc(r.holdsOwn(id, t.dependsOn), func(h Hold) bool { return r.isBelow(h.On, id) })
 	}
-	if t.ParentID != "" {
-		out = append(out, r.holdsBelow(t.ParentID)...)
+	if t.parent != "" {
+		out = append(out, r.holdsBelow(t.parent)...)
 	}
 	r.above[id] = out
 	return out
@@ -118,8 +144,10 @@ func (r *Readiness) holdsBelow(id ThreadID) []Hold {
 
 // parentOf returns the parent of a thread, "" for none.
 func (r *Readiness) parentOf(id ThreadID) ThreadID {
-	t, _ := r.state.Threads.Peek(string(id))
-	return t.ParentID
+	if t := r.node(id); t != nil {
+		return t.parent
+	}
+	return ""
 }
 
 func (r *Readiness) isBelow(id, top ThreadID) bool {
@@ -157,16 +185,16 @@ func (r *Readiness) neededBy(h Hold) map[ThreadID]bool {
 	for next := []ThreadID{h.On}; len(next) > 0; {
 		id := next[len(next)-1]
 		next = next[:len(next)-1]
-		t, there := r.state.Threads.Peek(string(id))
-		if needed[id] || !there || t.Status.Terminated() && id != r.open {
+		t := r.node(id)
+		if needed[id] || t == nil || t.status.Terminated() && id != r.open {
 			continue
 		}
 		needed[id] = true
 		if !apart[id] {
 			next = append(next, r.childrenOf(id)...)
 		}
-		for up := t; up.ID != ""; up, _ = r.state.Threads.Peek(string(up.ParentID)) {
-			next = append(next, up.DependsOn...)
+		for up := t; up != nil; up = r.node(up.parent) {
+			next = append(next, up.dependsOn...)
 		}
 	}
 	r.needs[h] = needed
