@@ -41,7 +41,7 @@ func Find(start string, opts Options) (*Store, error) {
 	if w.atHome {
 		none = none.WithHint("The store of the home folder is used only where LESLIE_CONFIG or XDG_CONFIG_HOME names another place for your own " +
 			"configuration, which " + Dir + " in the home folder has otherwise").WithNext("leslie help configuration")
-	} else if w.home != "" && sameFolder(dir, w.home) {
+	} else if sameFolder(dir, w.home) {
 		none = none.WithHint("The home folder cannot be a project where its " + Dir + " has your own configuration. Go to the folder of a project, then leslie init").
 			WithNext("leslie help configuration")
 	} else if repo, ok := pointer(w.gitFile, "gitdir:"); ok && !saferoot.Exists(repo) {

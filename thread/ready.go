@@ -51,19 +51,19 @@ func (r *Readiness) node(id ThreadID) *node {
 		return n
 	}
 	if line, there := r.state.Threads.line([]byte(id)); there {
-		n = &node{statusIn(line), parentOfLine(line), dependenciesIn(line)}
+		parent, _ := parentIn(line)
+		n = &node{statusIn(line), ThreadID(parent), dependenciesIn(line)}
 	}
 	r.nodes[id] = n
 	return n
 }
 
-// parentOfLine returns the parent in a thread's line, "" for none. Ids have no escapes.
-func parentOfLine(line []byte) ThreadID {
+// parentIn returns the parent in a thread's line. Ids have no escapes.
+func parentIn(line []byte) (parent []byte, ok bool) {
 	if !bytes.Contains(line, []byte(`parentId":"`)) {
-		return ""
+		return nil, false
 	}
-	parent, _ := field(line, "parentId")
-	return ThreadID(parent)
+	return field(line, "parentId")
 }
 
 // Ready reports whether a thread can be offered at this time: it is active and unclaimed,
@@ -90,7 +90,8 @@ func (r *Readiness) free(line Line) (ready, ok bool) {
 }
 
 func (r *Readiness) holdsLine(line Line) []Hold {
-	return r.holds(ThreadID(line.ID), parentOfLine(line.JSON), dependenciesIn(line.JSON))
+	parent, _ := parentIn(line.JSON)
+	return r.holds(ThreadID(line.ID), ThreadID(parent), dependenciesIn(line.JSON))
 }
 
 func (r *Readiness) holds(id, parent ThreadID, on []ThreadID) []Hold {
@@ -205,7 +206,7 @@ func (r *Readiness) childrenOf(id ThreadID) []ThreadID {
 	if r.children == nil {
 		r.children = map[ThreadID][]ThreadID{}
 		for _, line := range r.state.Threads.Lines() {
-			if parent, ok := field(line.JSON, "parentId"); ok {
+			if parent, ok := parentIn(line.JSON); ok {
 				r.children[ThreadID(parent)] = append(r.children[ThreadID(parent)], ThreadID(line.ID))
 			}
 		}
@@ -231,6 +232,17 @@ func dependenciesIn(line []byte) (out []ThreadID) {
 		rest = bytes.TrimPrefix(rest[end+1:], []byte(","))
 	}
 	return out
+}
+
+// LostDependencies returns the threads of the State on which a thread depends and that ended without being completed:
+// it begins without their work.
+func (s *State) LostDependencies(t Thread) (lost []Thread) {
+	for _, id := range t.DependsOn {
+		if on, there := s.Threads.Peek(string(id)); there && on.Status.Terminated() && on.Status != Completed {
+			lost = append(lost, on)
+		}
+	}
+	return lost
 }
 
 // Ready is Readiness.Ready for one thread.

@@ -27,7 +27,7 @@ func (s *State) StalledThreads(limit int) Stalled {
 	merging := s.merging()
 	for _, line := range s.Threads.Lines() {
 		status := statusIn(line.JSON)
-		parent, child := parentIn(line)
+		parent, child := parentIn(line.JSON)
 		if child {
 			parents[string(parent)] = parents[string(parent)] || !status.Terminated()
 		}
@@ -52,9 +52,6 @@ func (s *State) StalledThreads(limit int) Stalled {
 	}
 	return Stalled{Suspended: waiting.result(s), Resumable: resumable.result(s), Unmerged: unmerged.result(s)}
 }
-
-// parentIn returns the parent in a thread's line.
-func parentIn(line Line) (parent []byte, ok bool) { return field(line.JSON, "parentId") }
 
 // unmerged reports whether a completed thread's parent could still merge it, as far as
 // the records say.

@@ -368,21 +368,24 @@ func LastRunOf(c *Call, t thread.Thread) *RunRecord {
 	r.Killed = c.runKilled(t)
 	if r.Phase == thread.RunParked && r.Stop == thread.RunInterrupted && t.Status == thread.WaitingHuman {
 		if id := c.openApproval(t); id != "" { // a limit of all runs stopped it as it waited
-			r.Stop, r.Reason = thread.RunWaits, "it waits for a decision about "+string(id)
+			r.Stop, r.Reason = thread.RunWaits, AwaitsDecision(id)
 		}
 	}
 	r.Ready = r.Phase == thread.RunParked && r.Stop == thread.RunWaits && t.Status == thread.Active && t.Executor == thread.ByAgent && !c.asks(t)
 	return &r
 }
 
+// AwaitsDecision is why a run waits until somebody decides a request.
+func AwaitsDecision(id thread.ApprovalID) string {
+	return "it waits for a decision about " + string(id)
+}
+
 // openApproval is the first request of a thread that nobody has decided, "" for none.
 func (c *Call) openApproval(t thread.Thread) (id thread.ApprovalID) {
 	_, _ = c.store.View(c.ctx, func(s *thread.State) error {
 		id = ""
-		for _, g := range s.ApprovalsOf(t.ID) {
-			if g.Decided == nil && id == "" {
-				id = g.ID
-			}
+		if open := s.OpenRequests(t.ID); len(open) > 0 {
+			id = open[0].ID
 		}
 		return nil
 	})

@@ -53,8 +53,8 @@ type Part struct {
 	To   *string `json:"to"`
 	Into string  `json:"into,omitempty"`
 	// Commits is how many commits a committed part has that the target lacks, an astray one that the
-	// branch lacks. Subjects are those of
-	// the newest, of a landed part of what landed; at most maxSubjects, merges left out.
+	// branch lacks. Subjects are those of the newest, of a landed part of what landed; at most
+	// maxSubjects, merges left out.
 	Commits  int      `json:"commits,omitempty"`
 	Subjects []string `json:"subjects,omitempty"`
 	// Ids are those of the commits of Subjects.
@@ -109,16 +109,20 @@ func ChangesOf(c *app.Call, t thread.Thread, patches bool) (*Changes, error) {
 	if err := l.repo.ReadPrograms(c.Context()); err != nil {
 		return nil, err
 	}
-	looks := []func() ([]Part, error){l.uncommitted, l.ofBranch} // the longest first
-	found, failed := make([][]Part, len(looks)), make([]error, len(looks))
-	SeveralAtOnce(len(looks), func(i int) { found[i], failed[i] = looks[i]() })
-	if err := cmp.Or(failed[1], failed[0]); err != nil {
+	var ofBranch, uncommitted []Part
+	var branchErr, worktreeErr error
+	looks := []func(){ // the longest first
+		func() { uncommitted, worktreeErr = l.uncommitted() },
+		func() { ofBranch, branchErr = l.ofBranch() },
+	}
+	SeveralAtOnce(len(looks), func(i int) { looks[i]() })
+	if err := cmp.Or(branchErr, worktreeErr); err != nil {
 		return nil, err
 	}
-	for i, part := range found[0] {
-		found[0][i].From = cmp.Or(part.From, l.found.head)
+	for i := range uncommitted {
+		uncommitted[i].From = cmp.Or(uncommitted[i].From, l.found.head)
 	}
-	l.found.Parts = append(l.found.Parts, slices.Concat(found[1], found[0])...)
+	l.found.Parts = append(l.found.Parts, slices.Concat(ofBranch, uncommitted)...)
 	if len(l.found.Parts) > 0 {
 		return l.found, nil
 	}
@@ -321,15 +325,8 @@ func (l changesLook) committed(target git.Commit) (parts []Part, err error) {
 	}
 	part := Part{Kind: CommittedPart}
 	if target != "" {
-		if part.Commits, _, err = l.repo.Count(l.ctx, head, target); err != nil {
+		if err := l.addNewest(&part, head, target); err != nil {
 			return nil, err
-		}
-		if part.Commits > 0 {
-			newest, err := l.repo.Newest(l.ctx, string(head), string(target), maxSubjects)
-			if err != nil {
-				return nil, err
-			}
-			part.addCommits(newest)
 		}
 	}
 	base, err := baseOf(l.ctx, l.repo, l.owner, head, target)
@@ -342,27 +339,33 @@ func (l changesLook) committed(target git.Commit) (parts []Part, err error) {
 // astray is what the worktree has committed that the branch lacks.
 func (l changesLook) astray(git.Commit) ([]Part, error) {
 	w, there := l.worktree()
-	if head := git.Commit(l.found.head); there && head != "" && !w.HasCheckedOut(l.owner.Branch) {
-		at, err := l.repo.Resolve(l.ctx, w.Head())
-		if err != nil || at == "" || at == head {
-			return nil, err
-		}
-		part := Part{Kind: AstrayPart}
-		if part.Commits, _, err = l.repo.Count(l.ctx, at, head); err != nil || part.Commits == 0 {
-			return nil, err
-		}
-		newest, err := l.repo.Newest(l.ctx, string(at), string(head), maxSubjects)
-		if err != nil {
-			return nil, err
-		}
-		part.addCommits(newest)
-		base, err := l.repo.MergeBase(l.ctx, head, at)
-		if err != nil {
-			return nil, err
-		}
-		return l.between(part, cmp.Or(base, head), at)
+	head := git.Commit(l.found.head)
+	if !there || head == "" || w.HasCheckedOut(l.owner.Branch) {
+		return nil, nil
 	}
-	return nil, nil
+	at, err := l.repo.Resolve(l.ctx, w.Head())
+	if err != nil || at == "" || at == head {
+		return nil, err
+	}
+	part := Part{Kind: AstrayPart}
+	if err := l.addNewest(&part, at, head); err != nil || part.Commits == 0 {
+		return nil, err
+	}
+	base, err := l.repo.MergeBase(l.ctx, head, at)
+	if err != nil {
+		return nil, err
+	}
+	return l.between(part, cmp.Or(base, head), at)
+}
+
+// addNewest counts the commits that a tip has and another commit lacks, and adds the newest of them.
+func (l changesLook) addNewest(part *Part, tip, without git.Commit) (err error) {
+	if part.Commits, _, err = l.repo.Count(l.ctx, tip, without); err != nil || part.Commits == 0 {
+		return err
+	}
+	newest, err := l.repo.Newest(l.ctx, string(tip), string(without), maxSubjects)
+	part.addCommits(newest)
+	return err
 }
 
 // worktree is the thread's worktree, if it is there.

@@ -77,12 +77,12 @@ func Drop(c *app.Call, in DropRequest) (*DropResult, error) {
 	if !in.Yes {
 		c.ReadOnly()
 	}
-	all, pending, dependents, err := dropped(c, in)
+	all, err := dropped(c, in)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range all {
-		item := &DroppedItem{ThreadID: t.ID, Title: t.Title, Status: t.Status, Running: t.LastRun().Going(), Merge: pending[t.ID], Dependents: dependents[t.ID]}
+		item := &DroppedItem{ThreadID: t.ID, Title: t.Title, Status: t.Status, Running: t.LastRun().Going()}
 		if owned := t.OwnedCode(); owned != nil {
 			item.Branch = app.OrNull(t.Branch)
 			if owned.Made.Worktree && owned.State != thread.CodeRemoved {
@@ -91,6 +91,9 @@ func Drop(c *app.Call, in DropRequest) (*DropResult, error) {
 			item.Changes = code.AmountOf(c, t.ID)
 		}
 		d.Items = append(d.Items, item)
+	}
+	if err := d.addConcerned(c, all); err != nil {
+		return nil, err
 	}
 	for i, t := range all { // before the first one is cancelled
 		if t.LastRun().Going() { // which is stopped first
@@ -116,11 +119,29 @@ func Drop(c *app.Call, in DropRequest) (*DropResult, error) {
 	return d, nil
 }
 
-// dropped finds the threads, those below others first, the landings of them that wait, and what depends on them.
-// Errors: see Drop.
-func dropped(c *app.Call, in DropRequest) (all []thread.Thread, pending map[thread.ThreadID]thread.MergeID, dependents map[thread.ThreadID][]thread.ThreadID, err error) {
+// addConcerned adds the landings that wait, and the threads that depend on what is dropped. Errors: those of a view.
+func (d *DropResult) addConcerned(c *app.Call, all []thread.Thread) error {
+	_, err := c.View(func(s *thread.State) error {
+		for i, t := range all {
+			item := d.Items[i]
+			pending, _ := s.PendingLanding(t.ID)
+			item.Merge, item.Dependents = pending.ID, slices.DeleteFunc(s.RelationsOf(t).DependedOnBy, func(id thread.ThreadID) bool {
+				return s.StatusOf(id).Terminated() || isAmong(all, id)
+			})
+		}
+		return nil
+	})
+	return err
+}
+
+func isAmong(all []thread.Thread, id thread.ThreadID) bool {
+	return slices.ContainsFunc(all, func(t thread.Thread) bool { return t.ID == id })
+}
+
+// dropped finds the threads, those below others first. Errors: see Drop.
+func dropped(c *app.Call, in DropRequest) (all []thread.Thread, err error) {
 	_, err = c.View(func(s *thread.State) error {
-		all, pending, dependents = nil, map[thread.ThreadID]thread.MergeID{}, map[thread.ThreadID][]thread.ThreadID{}
+		all = nil
 		for _, id := range in.Threads {
 			t, err := s.Thread(id)
 			if err == nil {
@@ -129,23 +150,12 @@ func dropped(c *app.Call, in DropRequest) (all []thread.Thread, pending map[thre
 			if err != nil {
 				return err
 			}
-			if !slices.ContainsFunc(all, func(o thread.Thread) bool { return o.ID == t.ID }) {
+			if !isAmong(all, t.ID) {
 				all = append(all, t)
-			}
-			if m, waits := s.PendingLanding(t.ID); waits {
-				pending[t.ID] = m.ID
 			}
 		}
 		for _, t := range all {
-			for _, id := range s.RelationsOf(t).DependedOnBy {
-				named := slices.ContainsFunc(all, func(o thread.Thread) bool { return o.ID == id })
-				if on, ok := s.Threads.Peek(string(id)); ok && !on.Status.Terminated() && !named {
-					dependents[t.ID] = append(dependents[t.ID], id)
-				}
-			}
-			open := slices.DeleteFunc(s.OpenChildren(t.ID), func(id thread.ThreadID) bool {
-				return slices.ContainsFunc(all, func(o thread.Thread) bool { return o.ID == id })
-			})
+			open := slices.DeleteFunc(s.OpenChildren(t.ID), func(id thread.ThreadID) bool { return isAmong(all, id) })
 			if len(open) > 0 {
 				return codes.InvalidArgument.New(fact.Of("reason", "threads below '"+string(t.ID)+"' go on: "+app.Joined(open)), fact.Of("threadId", t.ID), fact.Of("children", open)).
 					WithHint("Drop them too, by naming them first").WithNext("leslie list --tree")
@@ -154,7 +164,7 @@ func dropped(c *app.Call, in DropRequest) (all []thread.Thread, pending map[thre
 		slices.SortStableFunc(all, func(a, b thread.Thread) int { return depth(s, b) - depth(s, a) })
 		return nil
 	})
-	return all, pending, dependents, err
+	return all, err
 }
 
 // depth is how many threads are above a thread.

@@ -102,18 +102,17 @@ func (n *NightCheck) thread(c *app.Call, t thread.Thread) {
 		n.stop("the thread is "+string(t.Status), "leslie status "+id)
 	}
 	var holds []thread.Hold
-	_, _ = c.View(func(s *thread.State) error { holds = s.Readiness().Holds(t); return nil })
+	var lost []thread.Thread
+	_, _ = c.View(func(s *thread.State) error {
+		holds, lost = s.Readiness().Holds(t), s.LostDependencies(t)
+		return nil
+	})
 	for _, h := range holds {
 		n.stop("it begins only when "+string(h.On)+" is done, which is "+string(h.Status), "leslie status "+string(h.On))
 	}
-	_, _ = c.View(func(s *thread.State) error {
-		for _, on := range t.DependsOn {
-			if d, ok := s.Threads.Peek(string(on)); ok && d.Status.Terminated() && d.Status != thread.Completed {
-				n.note(string(on)+", on which it depends, is "+string(d.Status)+": it begins without that", "leslie status "+string(on))
-			}
-		}
-		return nil
-	})
+	for _, on := range lost {
+		n.note(string(on.ID)+", on which it depends, is "+string(on.Status)+": it begins without that", "leslie status "+string(on.ID))
+	}
 	if run := t.LastRun(); run != nil && run.Phase == thread.RunEnded {
 		n.stop("its last run has ended ("+string(run.Stop)+"), and leslie run --next begins no other until the thread changes", "leslie run log "+id)
 	}

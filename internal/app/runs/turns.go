@@ -809,7 +809,7 @@ func endedBy(st *thread.State, t thread.Thread) *runEnd {
 // waitsForDecision is the end of a run that can go on when a person has decided.
 func waitsForDecision(id thread.ApprovalID) *runEnd {
 	return &runEnd{
-		stop: thread.RunWaits, reason: "it waits for a decision about " + string(id),
+		stop: thread.RunWaits, reason: app.AwaitsDecision(id),
 		hint: "A person decides with leslie approve " + string(id) + " or leslie deny " + string(id) + "; then run it again", next: "leslie approvals",
 	}
 }

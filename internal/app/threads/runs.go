@@ -128,22 +128,34 @@ type NotStarted struct {
 	Next  string   `json:"next"` // the command that starts it, or shows more
 }
 
-// notStarted returns the active threads for agents that no agent has run and nobody holds. Errors: those of a list.
-func notStarted(c *app.Call, s *thread.State) (all []NotStarted, err error) {
+// addNotStarted adds the active threads for agents that no agent has run and nobody holds. Errors: those of a view.
+func (d *SummaryResult) addNotStarted(c *app.Call) error {
+	_, err := c.View(func(s *thread.State) (err error) {
+		d.NotStarted, err = notStarted(c, s, d.WorktreeGone)
+		return err
+	})
+	if d.NotStartedMore = len(d.NotStarted) - mostRunLines; d.NotStartedMore > 0 {
+		d.NotStarted = d.NotStarted[:mostRunLines]
+	}
+	d.NotStartedMore = max(d.NotStartedMore, 0)
+	return err
+}
+
+// notStarted finds them, without those whose worktrees are gone. Errors: those of a list.
+func notStarted(c *app.Call, s *thread.State, gone []thread.ThreadID) (all []NotStarted, err error) {
 	page, err := s.First(thread.Filter{Status: thread.Active, Executor: thread.ByAgent, Now: c.Now()}, 0)
 	readiness := s.Readiness()
 	for _, t := range page.Threads {
-		if owned := t.OwnedCode(); t.LastRun() != nil || t.Held(c.Now()) != nil || t.PersonsCheckout() || owned != nil && owned.State != thread.CodeReady {
+		owned := t.OwnedCode()
+		if t.LastRun() != nil || t.Held(c.Now()) != nil || t.PersonsCheckout() || owned != nil && owned.State != thread.CodeReady || slices.Contains(gone, t.ID) {
 			continue
 		}
 		one := NotStarted{ThreadID: t.ID, Title: t.Title, Next: "leslie run " + string(t.ID)}
 		for _, h := range readiness.Holds(t) {
 			one.Waits, one.Next = append(one.Waits, "waits for "+string(h.On)+", which is "+string(h.Status)), "leslie status "+string(t.ID)
 		}
-		for _, id := range t.DependsOn {
-			if on, ok := s.Threads.Peek(string(id)); ok && on.Status.Terminated() && on.Status != thread.Completed {
-				one.Waits = append(one.Waits, string(id)+", on which it depends, is "+string(on.Status))
-			}
+		for _, on := range s.LostDependencies(t) {
+			one.Waits = append(one.Waits, string(on.ID)+", on which it depends, is "+string(on.Status))
 		}
 		all = append(all, one)
 	}
@@ -159,7 +171,6 @@ func (d *SummaryResult) addWorktreesGone(c *app.Call, owners []thread.Thread) {
 	for _, t := range owners {
 		if owned := t.OwnedCode(); !t.Status.Terminated() && owned.State == thread.CodeReady && code.Missing(code.WorktreeDir(c, t)) {
 			d.WorktreeGone = append(d.WorktreeGone, t.ID)
-			d.NotStarted = slices.DeleteFunc(d.NotStarted, func(n NotStarted) bool { return n.ThreadID == t.ID })
 		}
 	}
 }
@@ -167,7 +178,8 @@ func (d *SummaryResult) addWorktreesGone(c *app.Call, owners []thread.Thread) {
 // mostRunLines is how many runs a summary lists.
 const mostRunLines = 20
 
-// addRuns adds the runs of threads, and the process that starts them. Errors: T509.
+// addRuns adds the runs of threads, the process that starts them, and where there is either what was not started.
+// Errors: T509, those of a view.
 func (d *SummaryResult) addRuns(c *app.Call, all []thread.Thread, since time.Time) error {
 	if since.IsZero() {
 		since = c.Now().Add(-24 * time.Hour).UTC().Truncate(time.Second)
@@ -211,9 +223,13 @@ func (d *SummaryResult) addRuns(c *app.Call, all []thread.Thread, since time.Tim
 		l.Next = l.next()
 	}
 	loop, err := c.Store().Loop()
+	ended := !loop.Held && !loop.Killed && loop.Ended.After(since)
+	if err == nil && (len(d.Runs) > 0 || loop.Held || loop.Killed || ended) {
+		err = d.addNotStarted(c)
+	}
 	switch {
 	case err != nil:
-	case !loop.Held && !loop.Killed && loop.Ended.After(since) && (len(d.Runs) > 0 || len(d.NotStarted) > 0):
+	case ended && (len(d.Runs) > 0 || len(d.NotStarted) > 0):
 		d.Loop = &RunLoopRecord{Ended: &loop.Ended, Reason: loop.Reason, Next: loop.Again()}
 	case loop.Held || loop.Killed:
 		d.Loop = &RunLoopRecord{Killed: loop.Killed, Since: loop.Since, Next: "leslie run stop --loop"}
@@ -221,12 +237,5 @@ func (d *SummaryResult) addRuns(c *app.Call, all []thread.Thread, since time.Tim
 			d.Loop.Next = loop.Again()
 		}
 	}
-	if len(d.Runs) == 0 && d.Loop == nil {
-		d.NotStarted = nil
-	}
-	if d.NotStartedMore = len(d.NotStarted) - mostRunLines; d.NotStartedMore > 0 {
-		d.NotStarted = d.NotStarted[:mostRunLines]
-	}
-	d.NotStartedMore = max(d.NotStartedMore, 0)
 	return err
 }

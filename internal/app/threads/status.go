@@ -61,20 +61,18 @@ func Summary(c *app.Call, in SummaryRequest) (*SummaryResult, error) {
 		}
 		d.Threads, d.References = all, s.References.Len()
 		waiting, d.Held, run, owners = app.NewWaitingList(c, s), heldBy(c, s), s.ThreadsWithRun(), s.ThreadsWithCode()
-		var err error
-		d.NotStarted, err = notStarted(c, s)
-		return err
+		return nil
 	})
 	if err == nil {
 		err = dropIdle(waiting)
 	}
 	if err == nil {
+		d.addWorktreesGone(c, owners)
 		err = d.addRuns(c, run, in.Since)
 	}
 	if err != nil {
 		return nil, err
 	}
-	d.addWorktreesGone(c, owners)
 	dropLanded(waiting)
 	d.Waiting, d.WaitingMore = waiting.Items, waiting.More
 	if c.ByPerson() {
