@@ -36,7 +36,7 @@ type published struct {
 	list content.Manifest // with times where they prove something later
 }
 
-// publish adds to a State what the operation takes along of threads' files, and uploads
+// publish adds to a State what the operation takes along of threads' files and code, and uploads
 // that and whatever else its records name. Errors: errStale after files of these threads
 // were fetched that other machines had published; T402, T505, T508, T509, T510, T904.
 func (s *Store) publish(ctx context.Context, now *state.Loaded, call Call, st *thread.State) (all []published, err error) {
@@ -61,6 +61,16 @@ func (s *Store) publish(ctx context.Context, now *state.Loaded, call Call, st *t
 		t, there := st.Threads.Peek(string(id))
 		if !there {
 			continue
+		}
+		if s.opts.Bundle != nil {
+			if sent, bundle := s.opts.Bundle(t); sent != nil {
+				if bundle != nil {
+					sent.Bundle = content.IDOf(bundle)
+					up.put(sent.Bundle, func() ([]byte, error) { return bundle, nil })
+				}
+				st.SentCode(id, *sent)
+				t, _ = st.Threads.Peek(string(id))
+			}
 		}
 		one, err := s.filesAfter(&up, t, st.Planned(), st)
 		if err != nil {

@@ -57,6 +57,9 @@ type Options struct {
 	Context context.Context
 	// Link, if not nil, is the connection to the log of a project on several machines.
 	Link *replica.Link
+	// Bundle, if not nil, returns what an operation that hands a thread's work on takes along of its
+	// code, nil for nothing, and the content that this is to name.
+	Bundle func(t thread.Thread) (*thread.CodeSent, []byte)
 	// Before is called before every step that changes the disk, with its action and
 	// absolute path; its error fails the step. For tests.
 	Before func(Action, string) error
@@ -122,6 +125,9 @@ func Open(root string, opts Options) *Store {
 		s.disk.Elsewhere = s.fetchBlob
 	}
 	s.files = &state.Files{Disk: s.disk, Policy: opts.Lock, Jitter: opts.Jitter, Linked: opts.Link != nil}
+	if opts.Link != nil {
+		s.files.Machine = opts.Link.Machine
+	}
 	s.artifacts, s.logs = scan.On(s.disk), logfile.On(s.disk, LockFile)
 	return s
 }

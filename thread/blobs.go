@@ -74,6 +74,9 @@ func (t Thread) blobs() (out []NamedBlob) {
 	if t.Published != nil {
 		out = append(out, NamedBlob{t.Published.Manifest, BlobManifest, "the published files of '" + string(t.ID) + "'"})
 	}
+	if code := t.OwnedCode(); code != nil && code.Sent != nil {
+		out = append(out, NamedBlob{code.Sent.Bundle, BlobContent, "the commits of '" + string(t.ID) + "' for other machines"})
+	}
 	if t.Undone != nil {
 		out = append(out, decided(t.Undone.Decisions, "undone merge into '"+string(t.ID)+"'")...)
 	}

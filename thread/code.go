@@ -59,6 +59,11 @@ type Code struct {
 	// rollback exchanged.
 	Rolling *CodeRolled `json:"rolling,omitempty"`
 	Rolled  *CodeRolled `json:"rolled,omitempty"`
+	// Machine, in a project on several machines, is the one with the worktree, "" in others. Repo,
+	// Admin, Slot and Thread.Worktree are folders there.
+	Machine string `json:"machine,omitempty"`
+	// Sent is what of the branch has gone to the others last, nil for nothing.
+	Sent *CodeSent `json:"sent,omitempty"`
 
 	Unknown Unknown `json:"-"`
 }
@@ -68,7 +73,8 @@ type CodeState string
 
 // The states. A worktree is being made until git has made it, and being removed until
 // what it had is kept and it is gone. A lost one is not where it was. In a rolling one a
-// rollback, or its undo, exchanges the work.
+// rollback, or its undo, exchanges the work. One that is elsewhere is on another machine; that is
+// recorded nowhere, see State.On.
 const (
 	CodeMaking   CodeState = "making"
 	CodeReady    CodeState = "ready"
@@ -76,6 +82,8 @@ const (
 	CodeRemoved  CodeState = "removed"
 	CodeLost     CodeState = "lost"
 	CodeRolling  CodeState = "rolling"
+
+	CodeElsewhere CodeState = "elsewhere"
 )
 
 // CodeBase is a recorded base of later merges into Target (the full name of a ref): Commit
@@ -266,6 +274,9 @@ func (s *State) ownCode(arg string, in ...CodeState) (Thread, error) {
 	switch {
 	case code == nil:
 		return Thread{}, NoCode(t.ID, "it was spawned without --code")
+	case len(in) > 0 && code.State == CodeElsewhere && !slices.Contains(in, CodeElsewhere):
+		return Thread{}, NoCode(t.ID, "its worktree is on "+code.Machine).With(fact.Of("state", code.State)).
+			WithHint("Do that there, or bring the code here with leslie code setup " + string(t.ID)).WithNext("leslie code " + string(t.ID))
 	case len(in) > 0 && !slices.Contains(in, code.State):
 		return Thread{}, NoCode(t.ID, "its worktree is "+string(code.State)).With(fact.Of("state", code.State))
 	}
@@ -337,13 +348,14 @@ func (s *State) give(t *Thread, code Code) error {
 		switch {
 		case o.Branch == t.Branch:
 			return BranchTaken(t.Branch, "thread '"+string(o.ID)+"' has it")
-		case o.Worktree == t.Worktree:
+		case o.Worktree == t.Worktree && t.Worktree != "":
 			return FolderTaken(t.Worktree, "thread '"+string(o.ID)+"' has it")
 		}
 	}
 	for code.Slot = 1; taken[code.Slot]; {
 		code.Slot++
 	}
+	code.Machine = s.machine
 	t.Code = []Code{code}
 	return nil
 }

@@ -83,14 +83,14 @@ func toldOf(all []Overlap, with ThreadID) []string {
 	return nil
 }
 
-// keepOverlaps returns a thread's code with the overlaps and the results of checks that it
-// has now: no undo makes untold what was told, nor unknown what is known.
+// keepOverlaps returns a thread's code with the overlaps, the results of checks and what was sent
+// to other machines as it has them now: no undo makes untold what was told, nor unknown what is known.
 func keepOverlaps(code, now json.RawMessage) json.RawMessage {
 	all := listOf[Code](code)
 	if len(all) == 0 || Absent(now) {
 		return code
 	}
 	is := soleCode(now)
-	all[0].Overlaps, all[0].Checks = is.Overlaps, is.Checks
+	all[0].Overlaps, all[0].Checks, all[0].Sent = is.Overlaps, is.Checks, is.Sent
 	return encode(all)
 }

@@ -9,8 +9,8 @@ import (
 // HandedOn returns, ordered, the threads whose work an operation with these changes hands
 // on: somebody else, perhaps on another machine, may go on with it. A thread's work is handed
 // on when the thread begins or stops, gets another executor, a checkpoint or something from
-// another thread, when its claim is given back, its run stops or its agent asks somebody, and
-// when another thread refers to it or merges it.
+// another thread, when its worktree is made, its claim is given back, its run stops or its agent
+// asks somebody, and when another thread refers to it or merges it.
 func HandedOn(changes []Change) []ThreadID {
 	found := map[ThreadID]bool{}
 	for _, c := range changes {
@@ -50,7 +50,8 @@ func handsOn(before, after Thread) bool {
 		before.Claim != nil && after.Claim == nil ||
 		last(after.Checkpoints).ID != last(before.Checkpoints).ID ||
 		last(after.Shared).At != last(before.Shared).At ||
-		after.stopped() && !before.stopped()
+		after.stopped() && !before.stopped() ||
+		after.OwnedCode() != nil && after.OwnedCode().State == CodeReady && before.Unmade() != nil
 }
 
 func last[E any](all []E) (e E) {

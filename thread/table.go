@@ -49,6 +49,10 @@ type Table[R record[R]] struct {
 	slots map[string]*slot[R]
 	next  func() Revision // the revision of a changed record
 	edits int             // number of changes
+	// sees, if not nil, is a recorded value as this machine sees it, records what is recorded of
+	// one that it has changed: see State.On.
+	sees    func(R) R
+	records func(was, r R) R
 }
 
 // slot is a record that was decoded or changed.
@@ -106,7 +110,7 @@ func (t *Table[R]) Peek(id string) (R, bool) {
 // archived returns the record of an archived line. Like Get, it counts as relying on
 // the record.
 func (t *Table[R]) archived(line Line) R {
-	r := decode[R](line.JSON)
+	r := t.decoded(line.JSON)
 	if t.slot(line.ID) == nil {
 		t.slots[line.ID] = &slot[R]{value: r, was: r.revision(), relied: true}
 	}
@@ -135,15 +139,14 @@ func (t *Table[R]) Put(r R) R {
 		t.slots[id] = s
 	}
 	if s.now != nil {
-		same := r.withRevision(s.value.revision())
-		now := encode(same)
+		now := t.encoded(s, r.withRevision(s.value.revision()))
 		// A newer leslie has its members in another order.
-		if bytes.Equal(now, s.now) || holdsUnknown(reflect.ValueOf(r)) && bytes.Equal(now, encode(s.value)) {
+		if bytes.Equal(now, s.now) || holdsUnknown(reflect.ValueOf(r)) && bytes.Equal(now, t.encoded(s, s.value)) {
 			return s.value
 		}
 	}
 	s.value = r.withRevision(t.next())
-	s.now = encode(s.value)
+	s.now = t.encoded(s, s.value)
 	t.edits++
 	return s.value
 }
@@ -152,7 +155,7 @@ func (t *Table[R]) Put(r R) R {
 // nobody needs to learn before their own, see State.Stale.
 func (t *Table[R]) Note(r R) R {
 	s := t.slot(r.recordID())
-	if now := encode(r.withRevision(s.value.revision())); !bytes.Equal(now, s.now) {
+	if now := t.encoded(s, r.withRevision(s.value.revision())); !bytes.Equal(now, s.now) {
 		s.value, s.now = r.withRevision(s.value.revision()), now
 		t.edits++
 	}
@@ -300,7 +303,27 @@ func (t *Table[R]) apply(id string, c Change) error {
 		t.slots[id] = s
 	}
 	s.value, s.now = value, after
+	if t.sees != nil {
+		s.value = t.sees(value)
+	}
 	return nil
+}
+
+// decoded is a recorded value as this machine sees it.
+func (t *Table[R]) decoded(raw []byte) R {
+	r := decode[R](raw)
+	if t.sees != nil {
+		return t.sees(r)
+	}
+	return r
+}
+
+// encoded is what is recorded of a value that this machine has changed.
+func (t *Table[R]) encoded(s *slot[R], r R) []byte {
+	if t.records != nil && s.now != nil {
+		r = t.records(decode[R](s.now), r)
+	}
+	return encode(r)
 }
 
 // slot returns the decoded record, or nil if there is none.
@@ -313,7 +336,7 @@ func (t *Table[R]) slot(id string) *slot[R] {
 		return nil
 	}
 	raw := t.base[i].JSON
-	value := decode[R](raw)
+	value := t.decoded(raw)
 	s := &slot[R]{value: value, before: raw, now: raw, was: value.revision()}
 	t.slots[id] = s
 	return s

@@ -123,7 +123,7 @@ func (s *State) WorktreeThread(dir string) (of Thread, ok bool) {
 
 func (s *State) inWorktree(dir string, counts func(Thread) bool) (owner Thread, ok bool) {
 	for _, t := range s.Threads.where(`"worktree":"`, counts) {
-		if dir != t.Worktree && !strings.HasPrefix(dir, t.Worktree+"/") {
+		if t.Worktree == "" || dir != t.Worktree && !strings.HasPrefix(dir, t.Worktree+"/") {
 			continue
 		}
 		switch longer := len(t.Worktree) - len(owner.Worktree); {

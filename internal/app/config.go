@@ -115,7 +115,7 @@ type Settings struct {
 	// project's if the user trusts its root. Only SettingsOf sets them.
 	Agent, Validate, ValidateCode string
 	Land                          string // how land lands code; "": as without configuration
-	// EnableCache is how long code prune leaves a ref that keeps what a removed worktree had.
+	// Keep is how long code prune leaves a ref that keeps what a removed worktree had.
 	Keep time.Duration
 }
 

@@ -59,6 +59,9 @@ type Environment struct {
 	Config string
 	// Program is leslie's own executable, absolute, and Version its version; "" if unknown.
 	Program, Version string
+	// Send returns what of a thread's code goes to a project's other machines, nil for nothing, and
+	// the content that this is to name; nil: no code does.
+	Send func(c *Call, t thread.Thread) (*thread.CodeSent, []byte)
 	// Environ returns the environment for started programs (agents, validators).
 	Environ func() []string
 	// Notify starts a command of the user's own configuration in a folder, with an event
@@ -195,13 +198,20 @@ type Call struct {
 
 // Call starts one use case.
 func (p *Project) Call(ctx context.Context, caller Caller, r Request) *Call {
-	opts := p.StoreOptions()
-	opts.Context = ctx
 	caller.Actor = p.NameHere(caller.Actor)
-	return &Call{
-		ctx: ctx, project: p, caller: caller, request: r, target: thread.ThreadID(caller.Thread),
-		store: store.Open(p.root, opts),
+	c := &Call{ctx: ctx, project: p, caller: caller, request: r, target: thread.ThreadID(caller.Thread)}
+	c.openStore()
+	return c
+}
+
+// openStore gives the call a handle of the project's store.
+func (c *Call) openStore() {
+	opts := c.project.StoreOptions()
+	opts.Context = c.ctx
+	if send := c.project.env.Send; send != nil && c.project.link != nil {
+		opts.Bundle = func(t thread.Thread) (*thread.CodeSent, []byte) { return send(c, t) }
 	}
+	c.store = store.Open(c.project.root, opts)
 }
 
 // Context is that of the caller.
@@ -280,9 +290,13 @@ func (c *Call) Outlast(patience time.Duration) {
 func (c *Call) Join(link *replica.Link) {
 	c.project.link, c.changed = link, true
 	c.caller.Actor = c.project.NameHere(c.caller.Actor)
-	opts := c.project.StoreOptions()
-	opts.Context = c.ctx
-	c.SetStore(store.Open(c.project.root, opts))
+	c.openStore()
+}
+
+// Leave continues with the project on this machine alone.
+func (c *Call) Leave() {
+	c.project.link, c.changed = nil, true
+	c.openStore()
 }
 
 // Now returns the time as in records: milliseconds, UTC.

@@ -25,12 +25,14 @@ func ApprovalsOf(s *thread.State, t thread.Thread) ([]thread.Approval, error) {
 // thread's.
 type CodeRecord struct {
 	State thread.CodeState `json:"state"`
+	// Machine is where it is, if the state is elsewhere.
+	Machine string `json:"machine,omitempty"`
 	// Target is the branch from which it started, null if it was a commit.
 	Target *string             `json:"target"`
 	Start  string              `json:"start"`
 	Slot   int                 `json:"slot,omitempty"`
 	Landed []thread.CodeLanded `json:"landed,omitempty"`
-	// Cached is the ref that keeps what its removed worktree and branch had, "" for none.
+	// Kept is the ref that keeps what its removed worktree and branch had, "" for none.
 	Kept string `json:"kept,omitempty"`
 	// Accept has the checks that an agent's done runs, Evidence how they ended; only a
 	// thread's status has that.
@@ -53,8 +55,12 @@ func CodeOf(t thread.Thread) *CodeRecord {
 	if c.Removed != nil {
 		kept = c.Removed.Ref
 	}
+	machine := ""
+	if c.State == thread.CodeElsewhere {
+		machine = c.Machine
+	}
 	return &CodeRecord{
-		State: c.State, Kept: kept, Target: OrNull(BranchOf(c.Target)), Start: c.Start, Slot: c.Slot, Landed: c.Landed, Accept: c.Accept,
+		State: c.State, Machine: machine, Kept: kept, Target: OrNull(BranchOf(c.Target)), Start: c.Start, Slot: c.Slot, Landed: c.Landed, Accept: c.Accept,
 		Left: c.Left,
 	}
 }

@@ -7,22 +7,24 @@ import (
 	"strings"
 )
 
-// This file finds what others have pushed to branches, as far as it was fetched. leslie never
-// fetches.
+// This file finds what others have pushed to branches, as far as it was fetched, and what other
+// machines of the project have sent. leslie never fetches.
 
 const (
-	heads   = "refs/heads/"
-	remotes = "refs/remotes/"
+	heads    = "refs/heads/"
+	remotes  = "refs/remotes/"
+	machines = "refs/leslie/machines/" // see MachineRef
 )
 
 // Upstreams has the branches of remotes that branches here may have been pushed to: those with
-// the same name, and the one that is configured. Refs with commits, by branch.
+// the same name, and the one that is configured; and those that other machines have sent. Refs
+// with commits, by branch.
 type Upstreams map[string]map[string]Commit
 
 // Upstream is a branch of a remote, as it was fetched last, that has commits which a branch
 // here lacks.
 type Upstream struct {
-	Name   string // "origin/leslie/health"
+	Name   string // "origin/leslie/health", "leslie/machines/tower-k3v7q2ma/leslie/health"
 	Commit Commit
 	// Ahead is how many commits it has that the branch lacks; Behind is how many the branch
 	// has that it lacks: 0 if the branch can be moved forward to it.
@@ -33,7 +35,7 @@ type Upstream struct {
 func (r *Repo) Upstreams(ctx context.Context, branches ...string) (Upstreams, error) {
 	args := []string{"for-each-ref", "--format=%(objectname) %(refname) %(upstream)", "--"}
 	for _, branch := range branches {
-		args = append(args, heads+branch, remotes+"*/"+branch)
+		args = append(args, heads+branch, remotes+"*/"+branch, machines+"*/"+branch)
 	}
 	out, err := r.at(ctx, command{args: args})
 	if err != nil {
@@ -56,7 +58,7 @@ func (r *Repo) Upstreams(ctx context.Context, branches ...string) (Upstreams, er
 			continue
 		}
 		commits[ref] = Commit(commit)
-		_, branch, _ := strings.Cut(strings.TrimPrefix(ref, remotes), "/")
+		_, branch, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(ref, remotes), machines), "/")
 		add(branch, ref)
 	}
 	var unknown []string
@@ -96,7 +98,7 @@ func (r *Repo) Ahead(ctx context.Context, all Upstreams, branch string, tip Comm
 		if commit == "" || commit == tip || ref == begun || heads+name == begun {
 			continue
 		}
-		u := Upstream{Name: strings.TrimPrefix(ref, remotes), Commit: commit}
+		u := Upstream{Name: strings.TrimPrefix(strings.TrimPrefix(ref, remotes), "refs/"), Commit: commit}
 		if u.Behind, u.Ahead, err = r.Count(ctx, tip, commit); err != nil {
 			return found, false, err
 		}

@@ -30,7 +30,7 @@ func Behind(c *app.Call, t thread.Thread, others []thread.Thread, lands string) 
 	}
 	ctx, repo, cancel := Briefly(c)
 	defer cancel()
-	if repo == nil || repo.Admin != code.Repo {
+	if repo == nil || !InRepo(t, repo) {
 		return nil
 	}
 	type source struct {
@@ -40,7 +40,7 @@ func Behind(c *app.Call, t thread.Thread, others []thread.Thread, lands string) 
 	var sources []source
 	refs := []string{"refs/heads/" + t.Branch}
 	for _, from := range others {
-		if from.OwnedCode().Repo == repo.Admin {
+		if InRepo(from, repo) {
 			sources = append(sources, source{string(from.ID), t.PullLine(from.ID), from.OwnedCode()})
 			refs = append(refs, "refs/heads/"+from.Branch)
 		}

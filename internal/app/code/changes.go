@@ -189,9 +189,12 @@ func (d *Changes) find(ctx context.Context, repo *git.Repo, t thread.Thread) (ta
 	return tips[code.Target], err
 }
 
-// ownTip is the tip of a thread's branch, "" if a branch of its name is somebody else's: the worktree was
+// ownTip is the tip of a thread's branch, of code that is elsewhere as far as it was sent; "" if a branch of its name is somebody else's: the worktree was
 // removed, and it lacks what the thread's branch had then.
 func ownTip(ctx context.Context, repo *git.Repo, code *thread.Code, tip git.Commit) (git.Commit, error) {
+	if code.State == thread.CodeElsewhere {
+		return merging.SentTip(ctx, repo, code, tip)
+	}
 	how := code.Removed
 	if tip == "" || code.State != thread.CodeRemoved || how == nil || how.Tip == "" || string(tip) == how.Tip {
 		return tip, nil
@@ -269,6 +272,8 @@ func (l changesLook) ofBranch() ([]Part, error) {
 	}
 	if state := l.owner.OwnedCode().State; l.found.head == "" && (state == thread.CodeReady || state == thread.CodeLost) {
 		return nil, merging.BranchGone(l.repo, l.owner)
+	} else if l.found.head == "" && state == thread.CodeElsewhere {
+		return nil, thread.NotSent(l.owner)
 	}
 	looks := []func(target git.Commit) ([]Part, error){l.landed, l.committed, l.astray}
 	found, failed := make([][]Part, len(looks)), make([]error, len(looks))

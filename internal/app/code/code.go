@@ -54,17 +54,25 @@ func NearestGit(dir string) string {
 	}
 }
 
-// RepoOf returns the repository of a thread's code. Errors: T801, also if the project is
-// in another repository by now, and T509.
+// RepoOf returns the repository of a thread's code, with the commits that other machines have sent
+// of it. Errors: T801, also if the project is in another repository by now, T509; T802 for commits
+// that cannot come, unless the call only reads.
 func RepoOf(c *app.Call, t thread.Thread) (*git.Repo, error) {
 	repo, err := OpenRepo(c)
 	if err != nil {
 		return nil, err
 	}
-	if was := t.OwnedCode().Repo; was != repo.Admin {
-		return nil, inAnotherRepo(t.ID, was, repo)
+	if !InRepo(t, repo) {
+		return nil, inAnotherRepo(t.ID, t.OwnedCode().Repo, repo)
 	}
-	return repo, nil
+	return repo, arrive(c, repo, t)
+}
+
+// InRepo reports whether a thread's code is in a repository. That of another machine is, as far as
+// it has come.
+func InRepo(t thread.Thread, repo *git.Repo) bool {
+	code := t.OwnedCode()
+	return code.Repo == repo.Admin || code.State == thread.CodeElsewhere || code.Repo == "" && code.State == thread.CodeRemoved
 }
 
 // RepoOnceIdle is RepoOf once no git of a killed process changes branches any more.

@@ -43,6 +43,9 @@ func FileOf(c *app.Call, id thread.ThreadID, name string) (content []byte, execu
 		return nil, false, err
 	}
 	tip, err := repo.Branch(c.Context(), t.Branch)
+	if err == nil {
+		tip, err = ownTip(c.Context(), repo, t.OwnedCode(), tip)
+	}
 	if how := t.OwnedCode().Removed; err == nil && tip == "" && how != nil {
 		tip, err = repo.Resolve(c.Context(), how.Tip)
 	}

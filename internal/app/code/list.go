@@ -36,7 +36,11 @@ type Item struct {
 	ThreadID thread.ThreadID  `json:"threadId"`
 	State    thread.CodeState `json:"state"` // lost: its worktree is not there
 	Branch   string           `json:"branch"`
-	Worktree string           `json:"worktree"` // absolute
+	Worktree string           `json:"worktree"` // absolute; "" if it is elsewhere
+	// Machine is where the code is that is elsewhere, and Uncommitted how many files were not
+	// committed there when the thread was last handed on.
+	Machine     string `json:"machine,omitempty"`
+	Uncommitted int    `json:"uncommitted,omitempty"`
 	// CheckedOut is what the worktree has checked out if it is not the thread's branch, ""
 	// for a detached head.
 	CheckedOut *string `json:"checkedOut,omitempty"`
@@ -71,6 +75,9 @@ type Item struct {
 	// Landed: the target has all that is committed, as commits or only what they change (a
 	// squash), or leslie has merged it into a branch of a thread that does not build on it.
 	Landed *bool `json:"landed,omitempty"`
+	// LandedElsewhere: it landed on another machine of the project, and this clone does not have that
+	// commit yet.
+	LandedElsewhere *thread.CodeLanded `json:"landedElsewhere,omitempty"`
 	// LandedGone says of LandedAs that its branch has it no longer: GoneFromBranch or RevertedThere.
 	LandedGone string `json:"landedGone,omitempty"`
 	// Moved says that somebody moved the worktree or its repository, and which line records
@@ -145,6 +152,8 @@ func List(c *app.Call, in ListRequest) (*ListResult, error) {
 // worktree, that it has landed, else its state.
 func (item Item) Standing() string {
 	switch {
+	case item.Machine != "" && (item.Landed == nil || !*item.Landed):
+		return "on " + item.Machine
 	case item.BranchGone:
 		return "its branch is gone"
 	case item.Busy != nil && *item.Busy != "":
@@ -153,7 +162,7 @@ func (item Item) Standing() string {
 		return "reverted in " + item.LandedAs.Onto
 	case item.LandedGone != "":
 		return "not in " + cmp.Or(item.LandedAs.Onto, string(item.LandedAs.Into)) + " any more"
-	case item.Landed != nil && *item.Landed && (item.State == thread.CodeReady || item.State == thread.CodeRemoved):
+	case item.Landed != nil && *item.Landed && (item.State == thread.CodeReady || item.State == thread.CodeRemoved || item.State == thread.CodeElsewhere):
 		return "landed"
 	}
 	return item.State.Words()
@@ -164,6 +173,12 @@ func itemOf(c *app.Call, t thread.Thread) Item {
 	item := Item{
 		ThreadID: t.ID, State: t.OwnedCode().State, Branch: t.Branch, Worktree: WorktreeDir(c, t),
 		Target: app.OrNull(app.BranchOf(t.OwnedCode().Target)), owner: t,
+	}
+	if code := t.OwnedCode(); code.State == thread.CodeElsewhere {
+		item.Machine = code.Machine
+		if code.Sent != nil {
+			item.Uncommitted = code.Sent.Uncommitted
+		}
 	}
 	if how := t.OwnedCode().Removed; t.OwnedCode().State == thread.CodeRemoved && how != nil && (how.Landed || t.OwnedCode().LandedAt(how.Tip)) {
 		item.Landed = new(true)
@@ -183,6 +198,13 @@ func lookAtCode(c *app.Call, items []Item) error {
 	}
 	ctx, cancel := c.Project().Environment().Timeout(c.Context(), codeTime)
 	defer cancel()
+	owners := make([]thread.Thread, len(items))
+	for i, item := range items {
+		owners[i] = item.owner
+	}
+	if err := arrive(c, repo, owners...); err != nil {
+		return unlessLate(c, err)
+	}
 	refs := map[string]bool{}
 	for _, item := range items {
 		addRefs(refs, append(slices.Concat(item.origin.Below, item.origin.Others), item.owner))
@@ -251,10 +273,10 @@ func unlessLate(c *app.Call, err error) error {
 // look asks git about one worktree.
 func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips map[string]git.Commit, upstreams git.Upstreams) error {
 	code := item.owner.OwnedCode()
-	if code.Repo != repo.Admin || Missing(item.Worktree) {
+	if !InRepo(item.owner, repo) || code.Repo != "" && Missing(item.Worktree) {
 		item.Moved = Moved(c, repo, item.owner)
 	}
-	if code.Repo != repo.Admin {
+	if !InRepo(item.owner, repo) {
 		if item.Moved != "" && code.State == thread.CodeReady {
 			item.State = thread.CodeLost
 		}
@@ -262,6 +284,11 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 	}
 	if item.LandedAs != nil {
 		gone, err := landingGone(ctx, repo, item.owner, *item.LandedAs)
+		if err == nil && gone != "" {
+			if err = item.landedElsewhere(ctx, repo, *item.LandedAs); item.LandedElsewhere != nil {
+				gone = ""
+			}
+		}
 		if err != nil {
 			return err
 		}
@@ -339,7 +366,11 @@ func (item *Item) compare(ctx context.Context, repo *git.Repo, head git.Commit, 
 	landed := ahead == 0 && string(head) != code.Start && !code.TakenBack(string(head))
 	if at, is := code.LandingAt(string(head)); is && !landed {
 		var err error
-		if landed, err = landingThere(ctx, repo, item.owner, at); err != nil {
+		if landed, err = landingThere(ctx, repo, item.owner, at); err == nil && !landed {
+			err = item.landedElsewhere(ctx, repo, at)
+			landed = item.LandedElsewhere != nil
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -360,6 +391,18 @@ func (item *Item) compare(ctx context.Context, repo *git.Repo, head git.Commit, 
 		return err
 	}
 	return item.predict(ctx, repo, head, target)
+}
+
+// landedElsewhere notes that a landing's commit is not in this clone, if another machine can have it.
+func (item *Item) landedElsewhere(ctx context.Context, repo *git.Repo, l thread.CodeLanded) error {
+	if item.owner.OwnedCode().Machine == "" {
+		return nil
+	}
+	at, err := repo.Resolve(ctx, l.Commit)
+	if err == nil && at == "" {
+		item.LandedElsewhere = &l
+	}
+	return err
 }
 
 // sinceStart counts what the code has beyond the commit at which it began.

@@ -137,7 +137,7 @@ func overlapping(c *app.Call, items []Item) (pairs []comparison) {
 // toMerge sets Head if the branch has commits of its own that have not landed.
 func (item *Item) toMerge(repo *git.Repo, tips map[string]git.Commit) {
 	code, tip := item.owner.OwnedCode(), string(tips["refs/heads/"+item.Branch])
-	if tip != "" && tip != code.Start && code.Repo == repo.Admin && !code.LandedAt(tip) {
+	if tip != "" && tip != code.Start && InRepo(item.owner, repo) && !code.LandedAt(tip) {
 		item.Head = &tip
 	}
 }

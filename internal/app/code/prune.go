@@ -265,11 +265,13 @@ func whyLeft(c *app.Call, repo *git.Repo, t thread.Thread) (string, error) {
 	switch {
 	case !t.Status.Terminated():
 		return "the thread is " + string(t.Status), nil
+	case code.State == thread.CodeElsewhere:
+		return "its worktree is on " + code.Machine + ", where leslie code prune removes it", nil
 	case code.State != thread.CodeReady:
 		return "the worktree is " + string(code.State), nil
 	case !code.Made.Worktree:
 		return "leslie did not make it", nil
-	case code.Repo != repo.Admin:
+	case !InRepo(t, repo):
 		return "it is in the repository " + code.Repo, nil
 	}
 	gone := Missing(WorktreeDir(c, t)) || Missing(code.Admin)

@@ -242,7 +242,7 @@ func (m *codeRemoval) beginRemoval() (err error) {
 	if m.removal.Ref, err = m.repo.FreeRescue(m.c.Context(), string(m.t.ID)); err != nil {
 		return err
 	}
-	return m.between(m.c, func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) {
+	return between(m.c, func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) {
 		if err := m.c.RespectClaim(s, string(m.t.ID), stamp); err != nil {
 			return thread.Thread{}, err
 		}
@@ -253,19 +253,6 @@ func (m *codeRemoval) beginRemoval() (err error) {
 		}
 		return s.BeginCodeRemoval(m.t.ID, m.removal.Ref, stamp)
 	})
-}
-
-// between records an operation that is not the answer of the caller's request.
-func (m *codeRemoval) between(c *app.Call, do func(*thread.State, thread.Stamp) (thread.Thread, error)) error {
-	request := c.Request().ID
-	c.Request().ID = ""
-	_, err := app.Write(c, func(s *thread.State, stamp thread.Stamp) (*RemoveResult, thread.ThreadID, error) {
-		t, err := do(s, stamp)
-		return &RemoveResult{}, t.ID, err
-	})
-	c.GoOn()
-	c.Request().ID, c.Request().Expect = request, nil
-	return err
 }
 
 // keep moves the folder aside and keeps its work.
@@ -289,7 +276,7 @@ func (m *codeRemoval) takeBack(why error) error {
 	}
 	back := m.c.Project().Call(ctx, m.c.Caller(), app.Request{Command: "code remove", LockTimeout: m.c.Request().LockTimeout, Params: m.c.Request().Params})
 	back.SetContinues(m.c.Continues())
-	err := m.between(back, func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) {
+	err := between(back, func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) {
 		return s.EndCodeRemoval(m.t.ID, nil, stamp)
 	})
 	if err != nil {

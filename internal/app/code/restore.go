@@ -72,7 +72,11 @@ func Restore(c *app.Call, in RestoreRequest) (*RestoreResult, error) {
 		return nil, err
 	}
 	_, err = c.View(func(s *thread.State) (err error) {
-		if m.t, err = s.OwnCode(string(t.ID), states...); err == nil {
+		if m.t, err = s.OwnCode(string(t.ID), states...); err == nil && m.t.OwnedCode().Repo == "" {
+			err = thread.NoCode(t.ID, "its worktree was removed on "+m.t.OwnedCode().Machine).
+				WithHint("Bring it back there").WithNext("leslie code " + string(t.ID))
+		}
+		if err == nil {
 			if err = c.RespectClaim(s, string(t.ID), c.Stamp()); err == nil {
 				_, err = s.RestoreCode(t.ID, m.t.OwnedCode().Admin, c.Stamp()) // what it refuses is refused before git is asked
 			}
@@ -284,7 +288,7 @@ func endRemoval(c *app.Call, id thread.ThreadID) (ended bool, err error) {
 			return false, m.halfDone(err)
 		}
 	}
-	return true, m.between(c, func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) {
+	return true, between(c, func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) {
 		return s.EndCodeRemoval(id, how, stamp)
 	})
 }

@@ -39,7 +39,8 @@ type SetupOutcome struct {
 }
 
 // Setup makes the worktree of a thread ready: it finishes one that a killed process
-// left half made, copies what .worktreeinclude names, and runs the configured setup.
+// left half made, or makes one here for code that is on another machine, copies what
+// .worktreeinclude names, and runs the configured setup.
 // Errors: T101, T105, T107, T108, T801, T802, T803 if somebody has made the branch or the
 // folder since, T805 while another process works on it, T807, T808, and those of a write.
 func Setup(c *app.Call, in SetupRequest) (*SetupResult, error) {
@@ -47,7 +48,7 @@ func Setup(c *app.Call, in SetupRequest) (*SetupResult, error) {
 	if first, ok, err := app.Answered[SetupResult](c); ok || err != nil {
 		return first, err
 	}
-	allowed := []thread.CodeState{thread.CodeMaking, thread.CodeReady}
+	allowed := []thread.CodeState{thread.CodeMaking, thread.CodeReady, thread.CodeElsewhere}
 	var t thread.Thread
 	look := func() error {
 		_, err := c.View(func(s *thread.State) (err error) {
@@ -70,6 +71,11 @@ func Setup(c *app.Call, in SetupRequest) (*SetupResult, error) {
 	repo, err := RepoOf(c, t)
 	if err != nil {
 		return nil, err
+	}
+	if t.OwnedCode().State == thread.CodeElsewhere {
+		if t, err = comeHere(c, repo, t); err != nil {
+			return nil, err
+		}
 	}
 	dir, admin := WorktreeDir(c, t), t.OwnedCode().Admin
 	if t.OwnedCode().State == thread.CodeMaking {

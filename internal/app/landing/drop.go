@@ -235,11 +235,20 @@ func drop(c *app.Call, t thread.Thread, item *DroppedItem) error {
 	return nil
 }
 
+// staysElsewhere says that the worktree of code on another machine stays.
+func staysElsewhere(c *thread.Code) string {
+	return "its worktree and branch on " + c.Machine + " stay, until leslie code prune there"
+}
+
 // removeCode removes the worktree and the branch that leslie made, or what is left of them.
 func (item *DroppedItem) removeCode(c *app.Call, t thread.Thread) (err error) {
-	if t.OwnedCode().State == thread.CodeRemoved {
+	switch owned := t.OwnedCode(); owned.State {
+	case thread.CodeRemoved:
 		item.Ref, err = code.DropBranch(c, t.ID)
 		return err
+	case thread.CodeElsewhere:
+		item.Kept = staysElsewhere(owned)
+		return nil
 	}
 	removed, err := code.Remove(c, code.RemoveRequest{Thread: string(t.ID), DropBranch: true})
 	switch {

@@ -48,7 +48,11 @@ func foresee(c *app.Call, at landsAt, in Request, item *Item) error {
 		return nil
 	}
 	item.Completed = !at.thread.Status.Terminated()
-	if owned := at.thread.OwnedCode(); owned.State != thread.CodeReady || !owned.Made.Worktree {
+	switch owned := at.thread.OwnedCode(); {
+	case owned.State == thread.CodeElsewhere:
+		item.Kept = staysElsewhere(owned)
+		return nil
+	case owned.State != thread.CodeReady || !owned.Made.Worktree:
 		return nil
 	}
 	found, err := code.CheckRemovable(c, at.thread)

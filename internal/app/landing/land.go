@@ -421,7 +421,7 @@ func ready(c *app.Call) (ids []string, err error) {
 	if _, err := c.View(func(s *thread.State) error {
 		done = nil
 		for _, t := range s.ThreadsWithCode() {
-			if t.Status == thread.Completed && t.OwnedCode().State == thread.CodeReady && t.OwnedCode().Made.Branch && len(t.OwnedCode().FailedChecks()) == 0 {
+			if t.Status == thread.Completed && (t.OwnedCode().State == thread.CodeReady || t.OwnedCode().State == thread.CodeElsewhere) && t.OwnedCode().Made.Branch && len(t.OwnedCode().FailedChecks()) == 0 {
 				done = append(done, string(t.ID))
 			}
 		}

@@ -540,7 +540,7 @@ func oneRepo(c *app.Call) func(thread.Thread) (*git.Repo, error) {
 		switch {
 		case t.OwnedCode() == nil:
 			return code.OpenRepo(c)
-		case found == nil || found.Admin != t.OwnedCode().Repo:
+		case found == nil || found.Admin != t.OwnedCode().Repo || t.OwnedCode().Sent != nil:
 			found, err = code.RepoOf(c, t)
 		}
 		return found, err

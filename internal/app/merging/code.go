@@ -100,10 +100,10 @@ type unmergedCode struct {
 	source thread.ThreadID
 }
 
-// ownsCode reports whether a thread has a branch and a worktree to merge.
+// ownsCode reports whether a thread has a branch to merge, with a worktree here or on another machine.
 func ownsCode(t thread.Thread) bool {
 	c := t.OwnedCode()
-	return c != nil && c.State == thread.CodeReady
+	return c != nil && (c.State == thread.CodeReady || c.State == thread.CodeElsewhere)
 }
 
 // gatherCode reads the branches; nil if there is no code to merge. Errors: T801, T803 for
@@ -180,9 +180,15 @@ func gatherCode(p *Planning, found parties) (*codeInputs, error) {
 // tipOf returns the commit of a thread's branch.
 func (in *codeInputs) tipOf(t thread.Thread, worktrees []git.Listed) (git.Commit, error) {
 	if i := slices.IndexFunc(worktrees, func(w git.Listed) bool { return w.Branch == t.Branch && w.Head != "" }); i >= 0 {
-		return worktrees[i].Head, nil
+		return SentTip(in.ctx, in.repo, t.OwnedCode(), worktrees[i].Head)
 	}
 	tip, err := in.repo.Branch(in.ctx, t.Branch)
+	if err == nil {
+		tip, err = SentTip(in.ctx, in.repo, t.OwnedCode(), tip)
+	}
+	if err == nil && tip == "" && t.OwnedCode().State == thread.CodeElsewhere {
+		return "", thread.NotSent(t)
+	}
 	if err == nil && tip == "" {
 		gone, now := BranchGone(in.repo, t), "leslie update "+string(t.ID)+" --branch "
 		i := slices.IndexFunc(worktrees, func(w git.Listed) bool {
@@ -194,6 +200,22 @@ func (in *codeInputs) tipOf(t thread.Thread, worktrees []git.Listed) (git.Commit
 		err = gone.WithHint("Its worktree has '" + worktrees[i].Branch + "' checked out; if that is the branch, record it: " + now + worktrees[i].Branch)
 	}
 	return tip, err
+}
+
+// SentTip is where the branch of code is that has its worktree on another machine: at what that has
+// sent, if this is here and goes on from tip, where the branch is here. For other code it is tip.
+func SentTip(ctx context.Context, repo *git.Repo, code *thread.Code, tip git.Commit) (git.Commit, error) {
+	if code.State != thread.CodeElsewhere || code.Sent == nil || code.Sent.Tip == string(tip) {
+		return tip, nil
+	}
+	sent, err := repo.Resolve(ctx, code.Sent.Tip)
+	if err != nil || sent == "" || tip == "" {
+		return cmp.Or(sent, tip), err
+	}
+	if further, err := repo.Contains(ctx, sent, tip); err != nil || !further {
+		return tip, err
+	}
+	return sent, nil
 }
 
 // BranchGone is T802 for a thread whose branch somebody deleted, with the line that makes it again
@@ -226,6 +248,9 @@ func (in *codeInputs) tipOfBranch(source thread.Thread) (git.Commit, error) {
 func (in *codeInputs) add(p *Planning, t thread.Thread, worktrees []git.Listed) error {
 	tip, err := in.tipOf(t, worktrees)
 	if err != nil {
+		return err
+	}
+	if err := in.sent(p, t); err != nil {
 		return err
 	}
 	source := codeSource{party: party{Thread: t}, tip: tip}
@@ -277,6 +302,17 @@ func (in *codeInputs) add(p *Planning, t thread.Thread, worktrees []git.Listed) 
 	}
 	in.sources = append(in.sources, source)
 	return in.warnRewritten(p, source)
+}
+
+// sent brings the commits here that another machine has sent of a source, and warns of what was not
+// committed there.
+func (in *codeInputs) sent(p *Planning, t thread.Thread) error {
+	code := t.OwnedCode()
+	if _, err := p.call.Repository(t); err != nil || p.looking || code.State != thread.CodeElsewhere || code.Sent == nil || code.Sent.Uncommitted == 0 {
+		return err
+	}
+	p.call.Warn(warnings.UncommittedElsewhere.New(fact.Of("threadId", t.ID), fact.Of("machine", code.Machine), fact.Of("count", code.Sent.Uncommitted)))
+	return nil
 }
 
 // addPushed adds what others have pushed to a source's branch, as far as it was fetched, if the

@@ -65,7 +65,7 @@ func landsNowhere(p *Planning, found thread.MergeParties) error {
 // landed where it began.
 func hasCodeToMerge(p *Planning, t thread.Thread) (bool, error) {
 	owned := t.OwnedCode()
-	if owned.State != thread.CodeReady {
+	if !ownsCode(t) {
 		return !owned.Spent(), nil
 	}
 	repo, err := p.call.Repository(t)
@@ -160,7 +160,7 @@ func away(p *Planning, t thread.Thread, state thread.CodeState) error {
 
 // worksIn reports whether a worktree is a thread's own, or has its branch checked out.
 func worksIn(t thread.Thread, w git.Listed) bool {
-	return w.Branch == t.Branch || w.Admin == t.OwnedCode().Admin
+	return w.Branch == t.Branch || w.Admin == t.OwnedCode().Admin && w.Admin != ""
 }
 
 // lookable reports whether the folder of a worktree is there; git calls it missing also

@@ -89,7 +89,10 @@ func RemoteInit(c *app.Call, in RemoteInitRequest) (*RemoteInitResult, error) {
 	if report.Replicas < 2 {
 		c.Warn(warnings.SingleServer.New(fact.Of("url", servers)))
 	}
-	published, err := publishAll(c, func(s *thread.State) { s.NameHolders(c.Project().NameHere) })
+	published, err := publishAll(c, func(s *thread.State) {
+		s.NameHolders(c.Project().NameHere)
+		s.AtHome()
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -593,7 +596,17 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 	if err := c.Store().Leave(c.Context(), c.LockWait()); err != nil {
 		return nil, err
 	}
-	c.SetChanged(true)
+	c.Leave()
+	call := c.StoreCall()
+	commit, err := c.Update(call, func(s *thread.State) (store.Outcome, error) {
+		s.Alone(l.Machine)
+		s.NameHolders(func(name string) string { return strings.TrimSuffix(name, "@"+l.Machine) })
+		return store.Outcome{}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.Wrote(commit)
 	return &RemoteLeaveResult{Project: l.Remote.Project, URL: connectURL(l.Remote), Change: app.Change{Changed: true}}, nil
 }
 

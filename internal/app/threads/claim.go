@@ -43,6 +43,8 @@ type ClaimResult struct {
 	// Held has the active threads that the caller of Next holds already, without those above
 	// the claimed one.
 	Held []thread.ThreadID `json:"held,omitempty"`
+	// Worktree was made here by this call, because the thread's code was on another machine.
+	Worktree string `json:"worktree,omitempty"`
 	// Brought has the threads with whose code it begins: see BeginWithDependencies.
 	Brought []thread.ThreadID `json:"brought,omitempty"`
 	app.Change
@@ -128,9 +130,11 @@ func Claim(c *app.Call, in ClaimRequest) (*ClaimResult, error) {
 	return beginTaken(c, out), err
 }
 
-// beginTaken lets the work on a thread that was claimed begin with the code of what it depends on.
+// beginTaken brings the code here of a thread that was claimed, and lets the work begin with the code of what it
+// depends on.
 func beginTaken(c *app.Call, d *ClaimResult) *ClaimResult {
 	if d != nil && d.taken && !c.InBatch() {
+		d.Worktree = BringCode(c, *d.ThreadID)
 		d.Brought = BeginWithDependencies(c, *d.ThreadID)
 	}
 	return d

@@ -4,15 +4,40 @@ import (
 	"maps"
 	"slices"
 
+	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/code"
 	"leslie/internal/app/merges"
 	"leslie/internal/app/merging"
+	"leslie/internal/fact"
 	"leslie/internal/git"
 	"leslie/thread"
+	"leslie/warnings"
 )
 
 // This file lets work on code begin with the code that it depends on.
+
+// BringCode makes a worktree here for a thread whose code is on another machine, and returns it, "" for none. W816 says
+// why that cannot be.
+func BringCode(c *app.Call, id thread.ThreadID) (worktree string) {
+	if c.Project().Machine() == "" {
+		return ""
+	}
+	t, err := code.Owner(c, string(id), thread.CodeElsewhere)
+	if err != nil {
+		return ""
+	}
+	call := c.ForCommand("code setup")
+	d, err := code.Setup(call, code.SetupRequest{Thread: string(id)})
+	c.Include(call)
+	if err != nil {
+		if e := codes.Of(err); e != nil {
+			c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", id), fact.Of("machine", t.OwnedCode().Machine), fact.Of("reason", e.Error()), fact.Of("next", "leslie code setup "+string(id))))
+		}
+		return ""
+	}
+	return d.Worktree
+}
 
 // BeginWithDependencies brings a thread that has no commit of its own yet the code of what it depends on, as leslie
 // pull does, and returns of which threads. Where that is not possible without a decision, nothing is brought:

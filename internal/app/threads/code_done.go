@@ -48,7 +48,7 @@ func uncommitted(c *app.Call, in LifecycleRequest) (found leftBehind, err error)
 	ctx, repo, cancel := code.Briefly(c)
 	defer cancel()
 	dir := code.WorktreeDir(c, t)
-	if repo == nil || repo.Admin != owned.Repo {
+	if repo == nil || !code.InRepo(t, repo) {
 		return found, c.Context().Err()
 	}
 	if code.Missing(dir) || code.Missing(owned.Admin) {

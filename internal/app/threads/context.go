@@ -62,10 +62,12 @@ type ContextDependency struct {
 type ContextCode struct {
 	State  thread.CodeState `json:"state"`
 	Branch string           `json:"branch"`
-	// Folder is where to work, absolute: the project's folder in the worktree.
-	Folder string  `json:"folder"`
-	Target *string `json:"target"` // the branch from which it started, null for a commit
-	Start  string  `json:"start"`
+	// Folder is where to work, absolute: the project's folder in the worktree; "" if that is on
+	// another machine, Machine.
+	Folder  string  `json:"folder"`
+	Machine string  `json:"machine,omitempty"`
+	Target  *string `json:"target"` // the branch from which it started, null for a commit
+	Start   string  `json:"start"`
 	// Moved says that the repository is not where it was, and which line records where it is.
 	Moved string `json:"moved,omitempty"`
 	// FailedChecks has how the checks of done ended that failed when they last ran.
@@ -83,6 +85,9 @@ func contextCode(c *app.Call, t thread.Thread) *ContextCode {
 	owned := t.OwnedCode()
 	if owned == nil {
 		return nil
+	}
+	if owned.State == thread.CodeElsewhere {
+		return &ContextCode{State: owned.State, Branch: t.Branch, Machine: owned.Machine, Target: app.OrNull(app.BranchOf(owned.Target)), Start: owned.Start}
 	}
 	state := owned.State
 	if state == thread.CodeReady && code.Missing(code.WorktreeDir(c, t)) {

@@ -34,6 +34,8 @@ type Files struct {
 	Jitter func(max time.Duration) time.Duration
 	// Linked: this process knows the log of the project.
 	Linked bool
+	// Machine is this copy's name in a project on several machines, "" in others.
+	Machine string
 
 	recent atomic.Pointer[Last]
 }
@@ -51,8 +53,8 @@ func (s *Files) Last() *Last { return s.recent.Load() }
 // Connected reports whether the project is on several machines.
 func (s *Files) Connected() bool { return s.Linked || saferoot.Exists(s.Path(RemoteFile)) }
 
-// State returns a fresh State of what was loaded; changing it does not affect the
-// loaded records.
+// State returns a fresh State of what was loaded, as this machine sees it; changing it does not
+// affect the loaded records.
 func (s *Files) State(now *Loaded) *thread.State {
-	return thread.NewState(now.Revision, now.Records, &archiveSource{store: s, now: now})
+	return thread.NewState(now.Revision, now.Records, &archiveSource{store: s, now: now}).On(s.Machine)
 }

@@ -8,6 +8,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/app/code"
 	"leslie/thread"
 )
 
@@ -30,7 +31,7 @@ func (e Env) AppEnvironment() app.Environment {
 	return app.Environment{
 		Now: e.Now, NewID: e.NewID, Jitter: e.Jitter, Retry: e.Retry, WithTimeout: e.WithTimeout,
 		Home: e.Home, Config: e.config(), Program: e.Program, Version: e.Version,
-		Environ: e.Environ, Notify: e.notify, Engine: e.Engine, Credentials: e.credentials(), Host: e.Host,
+		Environ: e.Environ, Notify: e.notify, Engine: e.Engine, Credentials: e.credentials(), Host: e.Host, Send: code.Send,
 	}
 }
 

@@ -1,6 +1,7 @@
 package codecmd
 
 import (
+	"cmp"
 	"strconv"
 
 	"leslie/cmd/leslie/internal/cli"
@@ -45,6 +46,9 @@ func (d codeText) Text(p *page.Page) {
 	for _, i := range d.Items.Items {
 		if i.Pushed != nil {
 			p.Line("%s: %s has %s that %s lacks", i.ThreadID, i.Pushed.Upstream, page.Plural(i.Pushed.Commits, "commit"), i.Branch)
+		}
+		if l := i.LandedElsewhere; l != nil {
+			p.Line("%s: landed on another machine as %s, which %s here does not have yet (git pull)", i.ThreadID, short(&l.Commit), cmp.Or(l.Onto, string(l.Into)))
 		}
 		if i.Moved != "" {
 			p.Line("%s: %s", i.ThreadID, i.Moved)
@@ -171,7 +175,7 @@ func (d codeSetupText) Text(p *page.Page) {
 // Setup is the command leslie code setup.
 func Setup() *cli.Command {
 	return &cli.Command{
-		Name: "code setup", Summary: "make a thread's worktree ready: finish it, copy what .worktreeinclude names, " +
+		Name: "code setup", Summary: "make a thread's worktree ready on this machine: finish it, copy what .worktreeinclude names, " +
 			"run code.setup", Writes: true, NotBatchable: true,
 		Example: "leslie code setup thread-a1b2c3d4", Operands: []cli.Operand{cli.ThreadOperand()}, Run: runCodeSetup,
 	}

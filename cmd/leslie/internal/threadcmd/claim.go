@@ -36,6 +36,7 @@ func (d claimText) Text(p *page.Page) {
 	if d.Reopened != nil {
 		p.Line("reopened: %s", reopenedText(*d.Reopened))
 	}
+	p.Field("worktree", d.Worktree)
 	if len(d.Brought) > 0 {
 		p.Line("its worktree begins with the code of %s", app.Joined(d.Brought))
 	}

@@ -269,6 +269,9 @@ func (b *contextBlock) code() string {
 	switch {
 	case code == nil:
 		return saying("branch", b.Thread.Branch) + saying("worktree", b.Thread.Worktree)
+	case code.State == thread.CodeElsewhere:
+		return saying("code", "branch "+code.Branch+"; its worktree is on "+code.Machine+", not on this machine; leslie claim "+id+
+			" or leslie code setup "+id+" makes one here with the commits that have come")
 	case code.State == thread.CodeMaking:
 		return saying("code", "its worktree is not finished; leslie code setup "+id+" finishes it")
 	case code.State == thread.CodeRemoving || code.State == thread.CodeRemoved:

@@ -265,6 +265,8 @@ func codeFields(p *page.Page, c *app.CodeRecord) {
 	if c.State == thread.CodeRemoved {
 		p.Field("code", "its worktree was removed; it began at "+from)
 		p.Field("kept", c.Kept)
+	} else if c.Machine != "" {
+		p.Field("code", "on "+c.Machine+", not on this machine, from "+from)
 	} else {
 		p.Field("code", c.State.Words()+", from "+from)
 	}

@@ -293,11 +293,17 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 	if i == nil {
 		return
 	}
+	if l := i.LandedElsewhere; l != nil {
+		p.Line("now: it landed on another machine, and %s here does not have that yet (git pull)", cmp.Or(l.Onto, string(l.Into)))
+	}
 	if i.LandedGone != "" {
 		p.Line("now: %s (leslie land %s says what to do)", i.Standing(), id)
 	}
 	if i.State == thread.CodeRemoved {
 		return
+	}
+	if i.Machine != "" && i.Uncommitted > 0 {
+		p.Line("not committed on %s: %s, which stay there", i.Machine, page.Plural(i.Uncommitted, "file"))
 	}
 	if i.BranchGone || page.OrZero(i.Busy) != "" {
 		p.Line("now: %s (leslie code %s)", i.Standing(), id)

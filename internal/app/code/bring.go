@@ -1,0 +1,98 @@
+package code
+
+import (
+	"cmp"
+	"path/filepath"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/external"
+	"leslie/internal/git"
+	"leslie/thread"
+)
+
+// This file makes a worktree on this machine for code whose worktree is on another one: in the
+// folder that has the branch checked out, if there is one here, as when the thread comes back, else
+// in a new one.
+
+// comeHere begins to make the worktree of code that is elsewhere, and returns the thread with it
+// "making". Errors: T802 for commits that are not here, T803, T806 for local work in the folder
+// that has the branch checked out, those of a write.
+func comeHere(c *app.Call, repo *git.Repo, t thread.Thread) (thread.Thread, error) {
+	ctx, owned := c.Context(), t.OwnedCode()
+	if owned.Sent == nil {
+		if at, err := repo.Resolve(ctx, owned.Start); err != nil || at == "" {
+			return t, cmp.Or(err, error(thread.NotSent(t)))
+		}
+	}
+	in, err := repo.CheckedOut(ctx, t.Branch)
+	if err != nil {
+		return t, err
+	}
+	var dir string
+	if in != nil && !in.Missing {
+		dir = in.Dir
+		if err := forward(c, repo, t, in.Head); err != nil {
+			return t, err
+		}
+	} else {
+		names, err := NamesNow(c, repo)
+		if err != nil {
+			return t, err
+		}
+		if dir, _, err = names.MakeWorktrees(c); err != nil {
+			return t, err
+		}
+		dir = filepath.Join(dir, string(t.ID))
+		spec := git.WorktreeSpec{Dir: dir, Branch: t.Branch, Start: git.Commit(owned.Start)}
+		if tip, err := repo.Branch(ctx, t.Branch); err != nil {
+			return t, err
+		} else if tip != "" {
+			spec.Existing, spec.Start = true, tip
+		}
+		if err := repo.Check(ctx, spec); err != nil {
+			return t, err
+		}
+	}
+	return t, between(c, func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) {
+		if err := c.RespectClaim(s, string(t.ID), stamp); err != nil {
+			return t, err
+		}
+		now, err := s.BringCode(t.ID, repo.Admin, c.Project().Worktree(dir), stamp)
+		if err == nil {
+			t = now
+		}
+		return now, err
+	})
+}
+
+// forward moves a branch that is checked out here to what another machine has sent of it, with its
+// files. A branch that has commits of its own stays where it is. Errors: T805, T806, T808.
+func forward(c *app.Call, repo *git.Repo, t thread.Thread, from git.Commit) error {
+	sent := t.OwnedCode().Sent
+	if sent == nil || sent.Tip == string(from) {
+		return nil
+	}
+	if ahead, err := repo.Contains(c.Context(), git.Commit(sent.Tip), from); err != nil || !ahead {
+		return err
+	}
+	err := repo.Land(c.Context(), git.Landing{Branch: t.Branch, Old: from, New: git.Commit(sent.Tip)})
+	if e := codes.Of(err); codes.Has(err, codes.LandingBlocked) {
+		return e.WithHint("Commit or move these files in the worktree that has " + t.Branch + " checked out here, then repeat the call").
+			WithNext("git -C " + external.Word(repo.Top) + " worktree list")
+	}
+	return err
+}
+
+// between records an operation that is not the answer of the caller's request.
+func between(c *app.Call, do func(*thread.State, thread.Stamp) (thread.Thread, error)) error {
+	request := c.Request().ID
+	c.Request().ID = ""
+	_, err := app.Write(c, func(s *thread.State, stamp thread.Stamp) (*app.Change, thread.ThreadID, error) {
+		t, err := do(s, stamp)
+		return &app.Change{}, t.ID, err
+	})
+	c.GoOn()
+	c.Request().ID, c.Request().Expect = request, nil
+	return err
+}

@@ -1,0 +1,174 @@
+package code
+
+import (
+	"context"
+	"errors"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/external"
+	"leslie/internal/fact"
+	"leslie/internal/git"
+	"leslie/store"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file takes the commits of threads to the other machines of a project, and brings theirs
+// here. They go with the operation that hands the work on (thread.HandedOn), as a git bundle among
+// the content of the project's log, and come when somebody looks at the code. A branch here only
+// moves forward; refs/leslie/machines/MACHINE/BRANCH has what came.
+
+// Send bundles what a thread's branch has, for an operation that hands its work on: nil where
+// nothing is new. What prevents it is W815, and the operation goes on without.
+func Send(c *app.Call, t thread.Thread) (sent *thread.CodeSent, bundle []byte) {
+	code, machine := t.OwnedCode(), c.Project().Machine()
+	if code == nil || machine == "" || code.Machine != machine || code.State == thread.CodeMaking {
+		return nil, nil
+	}
+	repo, err := OpenRepo(c)
+	if err == nil && code.Repo != repo.Admin {
+		return nil, nil
+	}
+	var found git.Bundled
+	if err == nil {
+		found, err = bundleOf(c.Context(), repo, t)
+	}
+	if err != nil {
+		if c.Context().Err() == nil {
+			c.Warn(warnings.CommitsNotSent.New(fact.Of("threadId", t.ID), fact.Of("branch", t.Branch), fact.Of("reason", codes.Reason(err))))
+		}
+		return nil, nil
+	}
+	next := thread.CodeSent{Tip: string(found.Tip), Machine: machine, At: c.Now(), Uncommitted: uncommittedIn(c, repo, t)}
+	switch was := code.Sent; {
+	case next.Tip == "":
+		return nil, nil
+	case was != nil && was.Tip == next.Tip && was.Machine == machine:
+		if was.Uncommitted == next.Uncommitted {
+			return nil, nil
+		}
+		next.Bundle = was.Bundle
+	}
+	return &next, found.Data
+}
+
+// bundleOf bundles a thread's branch, unless it has what was sent last.
+func bundleOf(ctx context.Context, repo *git.Repo, t thread.Thread) (git.Bundled, error) {
+	if sent := t.OwnedCode().Sent; sent != nil {
+		if tip, err := repo.Branch(ctx, t.Branch); err != nil || string(tip) == sent.Tip {
+			return git.Bundled{Tip: tip}, err
+		}
+	}
+	return repo.Bundle(ctx, t.Branch, store.MaxFile)
+}
+
+// uncommittedIn is how many files and folders of a thread's worktree are not committed, 0 where
+// git cannot say it.
+func uncommittedIn(c *app.Call, repo *git.Repo, t thread.Thread) int {
+	dir, code := WorktreeDir(c, t), t.OwnedCode()
+	if code.State != thread.CodeReady || Missing(dir) || Missing(code.Admin) {
+		return 0
+	}
+	status, err := repo.Worktree(dir, code.Admin).Status(c.Context())
+	if err != nil {
+		return 0
+	}
+	return len(status.Dirty) + len(status.Untracked)
+}
+
+// notCome says why commits that another machine has sent are not here, and what brings them.
+type notCome struct{ reason, hint, next string }
+
+func (n *notCome) Error() string { return n.reason }
+
+// arrive brings the commits here that other machines have sent of threads. What prevents it is
+// W816 for whoever only looks, or T802.
+func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
+	var from []thread.Thread
+	var refs []string
+	for _, t := range threads {
+		if sent := t.OwnedCode().Sent; sent != nil && sent.Machine != c.Project().Machine() && InRepo(t, repo) {
+			from, refs = append(from, t), append(refs, "refs/heads/"+t.Branch, git.MachineRef(sent.Machine, t.Branch))
+		}
+	}
+	tips, err := repo.Tips(c.Context(), refs)
+	if err != nil {
+		return err
+	}
+	for _, t := range from {
+		sent, err := t.OwnedCode().Sent, bring(c, repo, t, tips)
+		var why *notCome
+		switch {
+		case !errors.As(err, &why):
+			if err != nil {
+				return err
+			}
+		case c.Request().ReadOnly:
+			c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", t.ID), fact.Of("machine", sent.Machine), fact.Of("reason", why.reason), fact.Of("next", why.next)))
+		default:
+			return thread.NoCode(t.ID, "what "+sent.Machine+" has sent of its commits is not here: "+why.reason).WithHint(why.hint).WithNext(why.next)
+		}
+	}
+	return nil
+}
+
+// bring brings the commits here that another machine has sent of one thread, and moves its branch
+// forward to them, unless a worktree has that checked out. tips has where the refs are.
+func bring(c *app.Call, repo *git.Repo, t thread.Thread, tips map[string]git.Commit) error {
+	ctx, sent, own := c.Context(), t.OwnedCode().Sent, "refs/heads/"+t.Branch
+	tip, came := git.Commit(sent.Tip), git.MachineRef(sent.Machine, t.Branch)
+	if tips[came] != tip {
+		if err := commitsCome(c, repo, t, *sent); err != nil {
+			return err
+		}
+		if err := repo.UpdateRef(ctx, came, tip, git.AnyOldValue, "leslie: from "+sent.Machine); err != nil {
+			return err
+		}
+	}
+	has := tips[own]
+	switch {
+	case has == tip, t.OwnedCode().State == thread.CodeRemoved:
+		return nil
+	case has == "":
+		return unlessMoved(repo.UpdateRef(ctx, own, tip, "", "leslie: from "+sent.Machine))
+	}
+	forward, err := repo.Contains(ctx, tip, has)
+	if err != nil || !forward {
+		return err
+	}
+	if in, err := repo.CheckedOut(ctx, t.Branch); err != nil || in != nil {
+		return err
+	}
+	return unlessMoved(repo.UpdateRef(ctx, own, tip, has, "leslie: from "+sent.Machine))
+}
+
+// unlessMoved drops git.ErrMoved: somebody else has moved the branch, and the next look sees it.
+func unlessMoved(err error) error {
+	if errors.Is(err, git.ErrMoved) {
+		return nil
+	}
+	return err
+}
+
+// commitsCome adds to the repository what another machine has sent, if it is not there. Errors:
+// a *notCome.
+func commitsCome(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeSent) error {
+	ctx := c.Context()
+	at, err := repo.Resolve(ctx, sent.Tip)
+	if err != nil || at != "" {
+		return err
+	}
+	lacks := &git.LacksError{Commits: []git.Commit{git.Commit(sent.Tip)}}
+	if sent.Bundle != "" {
+		bundle, err := c.Store().Blob(sent.Bundle)
+		if err != nil {
+			return &notCome{codes.Reason(err), "Repeat the call when the project's servers answer", "leslie remote status"}
+		}
+		if err = repo.Unbundle(ctx, bundle); err == nil || !errors.As(err, &lacks) {
+			return err
+		}
+	}
+	return &notCome{lacks.Error(), "Fetch what the others have pushed, then repeat the call; if that does not bring it, it has to be pushed on " + sent.Machine,
+		"git -C " + external.Word(repo.Top) + " fetch --all"}
+}

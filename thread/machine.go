@@ -1,0 +1,135 @@
+package thread
+
+import (
+	"slices"
+	"time"
+
+	"leslie/codes"
+)
+
+// This file has what each machine sees of the code of threads in a project on several. Branch,
+// target, base and commits are the same everywhere. The folders are those of one machine,
+// Code.Machine: a State that is On another one shows the code as CodeElsewhere, without them, and
+// leaves them as they are when it changes the record.
+
+// CodeSent is what of a thread's branch has gone to the project's other machines.
+type CodeSent struct {
+	// Tip is the commit that the branch had.
+	Tip string `json:"tip"`
+	// Bundle has, as a git bundle, what no remote of git was known to have of it; "" if that was
+	// nothing.
+	Bundle BlobID `json:"bundle,omitempty"`
+	// Uncommitted is how many files or folders of the worktree were not committed, and stayed there.
+	Uncommitted int       `json:"uncommitted,omitempty"`
+	Machine     string    `json:"machine"` // that sent it
+	At          time.Time `json:"at"`
+
+	Unknown Unknown `json:"-"`
+}
+
+// On makes the State that of a machine, "" for the only one of a project. Call it before
+// anything is read.
+func (s *State) On(machine string) *State {
+	s.machine = machine
+	s.Threads.sees = s.seesThread
+	s.Threads.records = s.recordsThread
+	return s
+}
+
+// AtHome gives the machine of the State the code that no machine is named for.
+func (s *State) AtHome() {
+	for t := range s.Threads.All() {
+		if code := t.OwnedCode(); code != nil && code.Machine == "" {
+			t.Code = slices.Clone(t.Code)
+			t.Code[0].Machine = s.machine
+			s.Threads.Put(t)
+		}
+	}
+}
+
+// Alone makes the code of one machine that of a project's only one.
+func (s *State) Alone(machine string) {
+	for t := range s.Threads.All() {
+		if code := t.OwnedCode(); code != nil && code.Machine == machine {
+			t.Code = slices.Clone(t.Code)
+			t.Code[0].Machine = ""
+			s.Threads.Put(t)
+		}
+	}
+}
+
+// isElsewhere reports whether the folders of code are those of another machine.
+func (s *State) isElsewhere(code *Code) bool {
+	return code != nil && code.Machine != "" && code.Machine != s.machine
+}
+
+// seesThread is a thread as the machine of the State sees it.
+func (s *State) seesThread(t Thread) Thread {
+	if !s.isElsewhere(t.OwnedCode()) {
+		return t
+	}
+	t.Code = slices.Clone(t.Code)
+	code := &t.Code[0]
+	if code.State != CodeRemoved {
+		code.State = CodeElsewhere
+	}
+	t.Worktree, code.Repo, code.Admin, code.Slot, code.Setup, code.Call, code.Rolling = "", "", "", 0, nil, "", nil
+	return t
+}
+
+// recordsThread is what is recorded of a thread that the machine of the State has changed; was is
+// what is recorded now.
+func (s *State) recordsThread(was, t Thread) Thread {
+	code, had := t.OwnedCode(), was.OwnedCode()
+	if had == nil || !s.isElsewhere(code) || code.Machine != had.Machine {
+		return t
+	}
+	t.Code = slices.Clone(t.Code)
+	code = &t.Code[0]
+	if code.State == CodeElsewhere {
+		code.State = had.State
+	}
+	code.Repo, code.Admin, code.Slot, code.Setup, code.Call, code.Rolling = had.Repo, had.Admin, had.Slot, had.Setup, had.Call, had.Rolling
+	if t.Worktree == "" {
+		t.Worktree = was.Worktree
+	}
+	return t
+}
+
+// SentCode records what has gone to other machines of the code that a thread has on this one.
+func (s *State) SentCode(id ThreadID, sent CodeSent) {
+	t, ok := s.Threads.Peek(string(id))
+	if !ok || t.OwnedCode() == nil {
+		return
+	}
+	t.Code = slices.Clone(t.Code)
+	t.Code[0].Sent = &sent
+	s.Threads.Put(t)
+}
+
+// NotSent is T802 for a thread whose code is on another machine, of which nothing is here.
+func NotSent(t Thread) *codes.Error {
+	if sent := t.OwnedCode().Sent; sent != nil {
+		return NoCode(t.ID, "the commits that "+sent.Machine+" has sent are not here").
+			WithHint("W816 says why, and what brings them").WithNext("leslie code " + string(t.ID))
+	}
+	return NoCode(t.ID, "its code is on "+t.OwnedCode().Machine+", which has sent nothing of it yet").
+		WithHint("It comes when the thread is handed on, or with leslie publish there").WithNext("leslie code " + string(t.ID))
+}
+
+// BringCode begins to make a branch and a worktree here for code that another machine has. Errors:
+// those of ChangeCode; T803 if another thread has the branch or the folder.
+func (s *State) BringCode(id ThreadID, repo, worktree string, stamp Stamp) (Thread, error) {
+	t, err := s.ownCode(string(id), CodeElsewhere)
+	if err != nil {
+		return Thread{}, err
+	}
+	code := *t.OwnedCode()
+	code.State, code.Repo, code.Made.Worktree = CodeMaking, repo, true
+	t.Worktree = worktree
+	if err := s.give(&t, code); err != nil {
+		return Thread{}, err
+	}
+	given := t.Code
+	return s.ChangeCode(string(id), nil, stamp, func(t *Thread, _ *Code) { t.Code, t.Worktree = given, worktree })
+}
