@@ -187,6 +187,12 @@ func (r *Repo) add(ctx context.Context, dir string, args ...string) (Worktree, e
 	return w, nil
 }
 
+// RemoveClean removes a linked worktree. What is not committed there, and not ignored, prevents it.
+func (r *Repo) RemoveClean(ctx context.Context, w Worktree) error {
+	_, err := r.at(ctx, command{args: []string{"worktree", "remove", "--", w.Dir}})
+	return broken(err)
+}
+
 // Status is what a worktree has that its branch has not.
 type Status struct {
 	Head   Commit // "" if the branch has no commit

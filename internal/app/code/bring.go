@@ -54,7 +54,7 @@ func comeHere(c *app.Call, repo *git.Repo, t thread.Thread) (thread.Thread, erro
 			return t, err
 		}
 	}
-	return t, between(c, func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) {
+	err = between(c, func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) {
 		if err := c.RespectClaim(s, string(t.ID), stamp); err != nil {
 			return t, err
 		}
@@ -64,6 +64,14 @@ func comeHere(c *app.Call, repo *git.Repo, t thread.Thread) (thread.Thread, erro
 		}
 		return now, err
 	})
+	if err != nil {
+		return t, err
+	}
+	tip, err := repo.Branch(ctx, t.Branch)
+	if err == nil {
+		WarnOfPushed(ctx, c, repo, t, tip)
+	}
+	return t, err
 }
 
 // forward moves a branch that is checked out here to what another machine has sent of it, with its

@@ -131,6 +131,13 @@ func CheckLanded(c *app.Call, t thread.Thread, branch string) error {
 		return err
 	}
 	short := l.Commit[:min(12, len(l.Commit))]
+	if at, err := repo.Resolve(c.Context(), l.Commit); err != nil || at == "" && code.Machine != "" {
+		if err != nil {
+			return err
+		}
+		return thread.NoCode(t.ID, "it has landed on another machine, and '"+branch+"' here does not have that ("+short+") yet").
+			WithHint("Bring it with git pull once it is pushed there").WithNext("leslie code " + string(t.ID))
+	}
 	if gone == RevertedThere {
 		return thread.NoCode(t.ID, "its worktree was removed when it had landed, and '"+branch+"' has reverted that ("+short+") since").
 			WithHint("Revert the commit that reverted it, with git, or undo the landing (leslie history " + string(t.ID) + " names it) and land it again").WithNext("leslie history " + string(t.ID))

@@ -41,6 +41,8 @@ type Item struct {
 	// committed there when the thread was last handed on.
 	Machine     string `json:"machine,omitempty"`
 	Uncommitted int    `json:"uncommitted,omitempty"`
+	// OnlyHere is how many commits the branch has on this machine that the other has not.
+	OnlyHere int `json:"onlyHere,omitempty"`
 	// CheckedOut is what the worktree has checked out if it is not the thread's branch, ""
 	// for a detached head.
 	CheckedOut *string `json:"checkedOut,omitempty"`
@@ -335,6 +337,12 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 	}
 	text := string(head)
 	item.Head = &text
+	if here := tips["refs/heads/"+item.Branch]; item.Machine != "" && here != "" && code.Sent != nil {
+		var err error
+		if item.OnlyHere, _, err = repo.Count(ctx, here, git.Commit(code.Sent.Tip)); err != nil {
+			return err
+		}
+	}
 	u, ahead, err := repo.Ahead(ctx, upstreams, item.Branch, head, code.Target)
 	if err != nil {
 		return err

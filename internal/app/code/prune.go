@@ -68,7 +68,8 @@ type LeftCode struct {
 
 // Prune removes the worktrees of threads that are terminated, whose code has landed,
 // and that have nothing that is not committed; each as CodeRemove does, in an operation of
-// its own. What cannot be removed is left, with the reason. The worktrees in which merges
+// its own. What cannot be removed is left, with the reason. What is left here of threads that ended
+// on another machine goes, too. The worktrees in which merges
 // are validated go with their threads. Of the refs that keep what removed worktrees had, those
 // go that a branch has by now, and those older than code.keep; no record changes. Errors: T801,
 // T904, those of reading, T903 for the configuration.
@@ -93,6 +94,11 @@ func Prune(c *app.Call, in PruneRequest) (*PruneResult, error) {
 		return nil, err
 	}
 	for _, t := range owners {
+		if t.OwnedCode().Repo == "" {
+			if err := d.pruneLeft(c, repo, t); err != nil {
+				return d, err
+			}
+		}
 		if t.OwnedCode().State == thread.CodeRemoved {
 			continue
 		}
@@ -116,6 +122,54 @@ func Prune(c *app.Call, in PruneRequest) (*PruneResult, error) {
 	}
 	c.SetChanged(d.Changed)
 	return d, err
+}
+
+// pruneLeft removes what is left here of the code of a thread that has ended on another machine: the
+// worktree that leslie made, if it has nothing that is not committed, and the branch, if that
+// machine has all of it.
+func (d *PruneResult) pruneLeft(c *app.Call, repo *git.Repo, t thread.Thread) error {
+	ctx, sent := c.Context(), t.OwnedCode().Sent
+	tip, err := repo.Branch(ctx, t.Branch)
+	if err != nil || tip == "" || sent == nil || !t.Status.Terminated() {
+		return err
+	}
+	if has, err := repo.Contains(ctx, git.Commit(sent.Tip), tip); err != nil || !has {
+		return err
+	}
+	in, err := repo.CheckedOut(ctx, t.Branch)
+	if err != nil {
+		return err
+	}
+	one := PrunedCode{ThreadID: t.ID, Branch: t.Branch}
+	if in != nil {
+		names, err := NamesNow(c, repo)
+		if err != nil || in.Missing || in.Dir != filepath.Join(names.dir, string(t.ID)) {
+			return err // somebody else's
+		}
+		status, err := in.Status(ctx)
+		switch {
+		case err != nil:
+			return err
+		case !status.Clean() || in.Busy() != "":
+			d.Left = append(d.Left, LeftCode{t.ID, in.Dir, "it has work that is not committed"})
+			return nil
+		}
+		one.Worktree = in.Dir
+	}
+	if d.Removed = append(d.Removed, one); d.DryRun {
+		return nil
+	}
+	d.Changed = true
+	if in != nil {
+		if err := repo.RemoveClean(ctx, in.Worktree); err != nil {
+			return err
+		}
+	}
+	err = unlessMoved(repo.UpdateRef(ctx, "refs/heads/"+t.Branch, "", tip, "leslie: prune"))
+	if err == nil {
+		_, err = repo.DeleteIfReachable(ctx, git.MachineRef(sent.Machine, t.Branch))
+	}
+	return err
 }
 
 // pruneRefs deletes refs that records of removed worktrees name. A thread that is archived may

@@ -253,6 +253,9 @@ func (u *Undoing) takeBackCode() error {
 	if landing.Own, err = u.branchesOf(*l); err != nil {
 		return err
 	}
+	if err := u.landedHere(repo, *m); err != nil {
+		return err
+	}
 	how, tip, err := repo.PlanRevert(u.c.Context(), landing)
 	if err == nil && u.dryRun {
 		err = repo.CheckRevert(u.c.Context(), landing, how, tip)
@@ -289,6 +292,18 @@ func (u *Undoing) takeBackCode() error {
 		err = u.findBases(repo, *l)
 	}
 	return err
+}
+
+// landedHere refuses to take back a landing whose commit this clone does not have, and another machine may:
+// there it would stay.
+func (u *Undoing) landedHere(repo *git.Repo, m thread.Merge) error {
+	l := m.Code.Landing
+	at, err := repo.Resolve(u.c.Context(), l.New)
+	if err != nil || at != "" || u.c.Project().Machine() == "" {
+		return err
+	}
+	return u.conflict("its commit " + l.New[:min(12, len(l.New))] + " on " + l.Branch + " is not in this clone").
+		WithHint("Undo it on the machine where it landed, or bring it here first (git pull on " + l.Branch + ")").WithNext("leslie show " + string(u.op.ID))
 }
 
 // branchesOf returns the branches of the threads whose code landed. Errors: those of a view.
@@ -421,7 +436,7 @@ func (u *Undoing) removedSince(l thread.CodeLanding) error {
 				d.Ended = append(d.Ended, t.ID)
 			}
 			switch owned := t.OwnedCode(); {
-			case owned == nil || owned.State != thread.CodeRemoved:
+			case owned == nil || owned.State != thread.CodeRemoved || owned.Repo == "":
 			case owned.Removed != nil && owned.Removed.Landed:
 				d.gone = append(d.gone, t.ID)
 			default:

@@ -63,7 +63,7 @@ type DroppedItem struct {
 }
 
 // Drop throws threads away: it stops the run of each, cancels it, removes its worktree and the
-// branch that leslie made, and archives it. A ref keeps what is on no other branch. Repeated, it
+// branch that leslie made, and archives it, unless they are on another machine. A ref keeps what is on no other branch. Repeated, it
 // finishes what a killed call has begun. Errors: T101, T105, T402 for an agent that neither
 // spawned nor holds a thread; T903 for a thread with others below it that go on and are not
 // dropped; those of stopping a run, of code.Remove and of a write: then what the answer names is
@@ -207,7 +207,7 @@ func drop(c *app.Call, t thread.Thread, item *DroppedItem) error {
 	if t.OwnedCode() != nil && t.Status != thread.Archived {
 		steps = append(steps, func(call *app.Call) error { return item.removeCode(call, t) })
 	}
-	if t.Status != thread.Archived {
+	if elsewhere := t.OwnedCode() != nil && t.OwnedCode().State == thread.CodeElsewhere; t.Status != thread.Archived && !elsewhere {
 		steps = append(steps, lifecycle(thread.Archive))
 	}
 	last := thread.OperationID("")
@@ -235,9 +235,9 @@ func drop(c *app.Call, t thread.Thread, item *DroppedItem) error {
 	return nil
 }
 
-// staysElsewhere says that the worktree of code on another machine stays.
+// staysElsewhere says what a drop leaves of code on another machine. The thread is archived once that is gone.
 func staysElsewhere(c *thread.Code) string {
-	return "its worktree and branch on " + c.Machine + " stay, until leslie code prune there"
+	return "its worktree and branch on " + c.Machine + ", until leslie drop there throws them away"
 }
 
 // removeCode removes the worktree and the branch that leslie made, or what is left of them.

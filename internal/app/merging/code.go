@@ -203,7 +203,7 @@ func (in *codeInputs) tipOf(t thread.Thread, worktrees []git.Listed) (git.Commit
 }
 
 // SentTip is where the branch of code is that has its worktree on another machine: at what that has
-// sent, if this is here and goes on from tip, where the branch is here. For other code it is tip.
+// sent, if this is here, unless the branch here, at tip, goes on from there. For other code it is tip.
 func SentTip(ctx context.Context, repo *git.Repo, code *thread.Code, tip git.Commit) (git.Commit, error) {
 	if code.State != thread.CodeElsewhere || code.Sent == nil || code.Sent.Tip == string(tip) {
 		return tip, nil
@@ -212,7 +212,7 @@ func SentTip(ctx context.Context, repo *git.Repo, code *thread.Code, tip git.Com
 	if err != nil || sent == "" || tip == "" {
 		return cmp.Or(sent, tip), err
 	}
-	if further, err := repo.Contains(ctx, sent, tip); err != nil || !further {
+	if further, err := repo.Contains(ctx, tip, sent); err != nil || further {
 		return tip, err
 	}
 	return sent, nil
@@ -246,11 +246,14 @@ func (in *codeInputs) tipOfBranch(source thread.Thread) (git.Commit, error) {
 // add adds a source that has commits which the target lacks. Uncommitted work is taken or
 // refused, because it would be left behind without a word.
 func (in *codeInputs) add(p *Planning, t thread.Thread, worktrees []git.Listed) error {
+	if _, err := p.call.Repository(t); err != nil { // with the commits that other machines have sent
+		return err
+	}
 	tip, err := in.tipOf(t, worktrees)
 	if err != nil {
 		return err
 	}
-	if err := in.sent(p, t); err != nil {
+	if err := in.sent(p, t, tip); err != nil {
 		return err
 	}
 	source := codeSource{party: party{Thread: t}, tip: tip}
@@ -304,15 +307,25 @@ func (in *codeInputs) add(p *Planning, t thread.Thread, worktrees []git.Listed) 
 	return in.warnRewritten(p, source)
 }
 
-// sent brings the commits here that another machine has sent of a source, and warns of what was not
-// committed there.
-func (in *codeInputs) sent(p *Planning, t thread.Thread) error {
+// sent warns of what a source, at tip, has on another machine and was not committed there, and of
+// commits that its branch here has and that machine lacks: they stay out.
+func (in *codeInputs) sent(p *Planning, t thread.Thread, tip git.Commit) error {
 	code := t.OwnedCode()
-	if _, err := p.call.Repository(t); err != nil || p.looking || code.State != thread.CodeElsewhere || code.Sent == nil || code.Sent.Uncommitted == 0 {
+	if p.looking || code.State != thread.CodeElsewhere || code.Sent == nil {
+		return nil
+	}
+	if code.Sent.Uncommitted > 0 {
+		p.call.Warn(warnings.UncommittedElsewhere.New(fact.Of("threadId", t.ID), fact.Of("machine", code.Machine), fact.Of("count", code.Sent.Uncommitted)))
+	}
+	here, err := in.repo.Branch(in.ctx, t.Branch)
+	if err != nil || here == "" || here == tip {
 		return err
 	}
-	p.call.Warn(warnings.UncommittedElsewhere.New(fact.Of("threadId", t.ID), fact.Of("machine", code.Machine), fact.Of("count", code.Sent.Uncommitted)))
-	return nil
+	alone, _, err := in.repo.Count(in.ctx, here, tip)
+	if err == nil && alone > 0 {
+		p.call.Warn(t.CodeBehind(t.Branch+" on this machine", alone, "leslie claim "+string(t.ID)))
+	}
+	return err
 }
 
 // addPushed adds what others have pushed to a source's branch, as far as it was fetched, if the

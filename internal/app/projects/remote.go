@@ -744,9 +744,9 @@ func knowsAll(c *app.Call, last int64) error {
 		WithHint("Restore it on a machine that knows all; leslie remote status shows what each knows")
 }
 
-// PublishRequest takes the files of threads to the other machines.
+// PublishRequest takes the files and commits of threads to the other machines.
 type PublishRequest struct {
-	Thread string // "": all threads whose files have changed here
+	Thread string // "": all threads whose files or commits have changed here
 }
 
 // PublishResult is what was published.
@@ -755,13 +755,17 @@ type PublishResult struct {
 	app.Change
 }
 
-// PublishedThread is one thread whose files were published.
+// PublishedThread is one thread whose files or commits were published.
 type PublishedThread struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Files    int             `json:"files"`
+	// Commit is the newest of its branch, if that was published.
+	Commit string `json:"commit,omitempty"`
+	// Uncommitted is how many files of its worktree stay, because they are not committed.
+	Uncommitted int `json:"uncommitted,omitempty"`
 }
 
-// Publish takes the files of a thread, or of all, to the other machines as they are here.
+// Publish takes the files and commits of a thread, or of all, to the other machines as they are here.
 // Errors: T101, T105, T402, T510, T903 if the project has no log; those of a write.
 func Publish(c *app.Call, in PublishRequest) (*PublishResult, error) {
 	if c.Project().Link() == nil {
@@ -783,14 +787,23 @@ func Publish(c *app.Call, in PublishRequest) (*PublishResult, error) {
 	}); err != nil {
 		return nil, err
 	}
-	var before map[thread.ThreadID]thread.BlobID
+	type known struct{ files, commit string }
+	knownOf := func(t thread.Thread) (k known) {
+		if t.Published != nil {
+			k.files = string(t.Published.Manifest)
+		}
+		if code := t.OwnedCode(); code != nil && code.Sent != nil {
+			k.commit = code.Sent.Tip
+		}
+		return k
+	}
+	var before map[thread.ThreadID]known
 	d := &PublishResult{Threads: []PublishedThread{}}
 	commit, err := c.Update(publishCall(c, ids), func(s *thread.State) (store.Outcome, error) {
-		before = map[thread.ThreadID]thread.BlobID{}
+		before = map[thread.ThreadID]known{}
 		for _, id := range ids {
-			if t, ok := s.Threads.Peek(string(id)); ok && t.Published != nil {
-				before[id] = t.Published.Manifest
-			}
+			t, _ := s.Threads.Peek(string(id))
+			before[id] = knownOf(t)
 		}
 		return store.Outcome{Thread: c.Target()}, nil
 	})
@@ -801,9 +814,19 @@ func Publish(c *app.Call, in PublishRequest) (*PublishResult, error) {
 	d.Changed = commit.Changed
 	_, err = c.View(func(s *thread.State) error {
 		for _, id := range ids {
-			if t, ok := s.Threads.Peek(string(id)); ok && t.Published != nil && t.Published.Manifest != before[id] {
-				d.Threads = append(d.Threads, PublishedThread{ThreadID: id, Files: t.Published.Files})
+			t, _ := s.Threads.Peek(string(id))
+			now, was := knownOf(t), before[id]
+			if now == was {
+				continue
 			}
+			one := PublishedThread{ThreadID: id}
+			if t.Published != nil {
+				one.Files = t.Published.Files
+			}
+			if now.commit != was.commit {
+				one.Commit, one.Uncommitted = now.commit, t.OwnedCode().Sent.Uncommitted
+			}
+			d.Threads = append(d.Threads, one)
 		}
 		return nil
 	})

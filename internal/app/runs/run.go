@@ -249,6 +249,14 @@ func (s *supervisor) chooseRun() (t thread.Thread, err error) {
 	if in.Mode != nil {
 		s.profile.Mode = *in.Mode
 	}
+	if threads.BringCode(c, t.ID) != "" {
+		if _, err = c.View(func(st *thread.State) (err error) {
+			t, err = st.LiveThread(arg)
+			return err
+		}); err != nil {
+			return t, err
+		}
+	}
 	s.dir, err = threads.AgentFolder(c, t)
 	return t, err
 }

@@ -252,19 +252,26 @@ func (d publishText) Text(p *page.Page) {
 		return
 	}
 	for _, t := range d.Threads {
-		p.Line("published %s: %s", fmt.Sprint(t.ThreadID), page.Plural(t.Files, "file"))
+		commits, left := "", ""
+		if t.Commit != "" {
+			commits = ", its commits up to " + t.Commit[:12]
+		}
+		if t.Uncommitted > 0 {
+			left = "; not committed, and not published: " + page.Plural(t.Uncommitted, "file")
+		}
+		p.Line("published %s: %s%s%s", fmt.Sprint(t.ThreadID), page.Plural(t.Files, "file"), commits, left)
 	}
 }
 
 // Publish is the command leslie publish.
 func Publish() *cli.Command {
 	return &cli.Command{
-		Name: "publish", Summary: "take the artifacts of threads to the other machines now", Writes: true,
+		Name: "publish", Summary: "take the artifacts and commits of threads to the other machines now", Writes: true,
 		NotBatchable: true,
 		Hint:         cli.Hint{When: cli.Sharing, Line: "publish ID"},
-		Detail: "In a project on several machines artifacts go along with what hands work on: done, checkpoint, " +
+		Detail: "In a project on several machines both go along with what hands work on: done, checkpoint, " +
 			"merge, reference, spawn, transfer, release, suspend. This is for in between. Without ID it publishes " +
-			"all threads whose artifacts have changed here.",
+			"all threads whose work has changed here.",
 		Example:  "leslie publish thread-a1b2c3d4",
 		Operands: []cli.Operand{cli.Operand{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
 		Run: func(c *cli.Call) (cli.Data, error) {
