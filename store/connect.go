@@ -234,8 +234,10 @@ func (s *Store) Leave(ctx context.Context, wait Wait) error {
 		return err
 	}
 	defer w.Unlock()
-	if err := s.disk.Remove(s.Path(RemoteFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s.disk.WriteFailed(err)
+	for _, name := range []string{RemoteFile, credentialsFile} {
+		if err := s.disk.Remove(s.Path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return s.disk.WriteFailed(err)
+		}
 	}
 	return s.disk.WriteFailed(s.disk.SyncDir(s.Path(".")))
 }

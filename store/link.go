@@ -28,8 +28,9 @@ const (
 	// RemoteDir has what only this machine knows of the log and of its own copy.
 	RemoteDir = replica.Dir
 
-	machineFile = RemoteDir + "/machine"
-	logFile     = RemoteDir + "/log" // which log this copy last agreed with: see ledger.Head
+	machineFile     = RemoteDir + "/machine"
+	credentialsFile = RemoteDir + "/creds" // of this machine, for the project alone
+	logFile         = RemoteDir + "/log"   // which log this copy last agreed with: see ledger.Head
 )
 
 // Limits of time.
@@ -46,6 +47,28 @@ func (s *Store) Machine() (string, error) {
 		return "", nil
 	}
 	return string(data), s.disk.ReadFailed(err)
+}
+
+// Credentials is the path of the credentials that this copy of a connected project has of its own, ""
+// if it has none.
+func (s *Store) Credentials() string {
+	if name := s.Path(credentialsFile); saferoot.Exists(name) {
+		return name
+	}
+	return ""
+}
+
+// KeepCredentials keeps credentials for this copy alone, which nobody else may read. Errors: T505.
+func (s *Store) KeepCredentials(data []byte) error {
+	root, err := s.disk.Open()
+	if err != nil {
+		return s.disk.WriteFailed(err)
+	}
+	defer root.Close()
+	if err := root.Ensure(RemoteDir); err != nil {
+		return err
+	}
+	return WriteFile(s.Path(credentialsFile), data, 0o600)
 }
 
 // unanswered is W508: the reader gets what the copy knows.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -23,6 +24,13 @@ import (
 
 // OwnLock is the lock file beside such a file.
 const OwnLock = "config.lock"
+
+// WriteFile writes a file outside any store as a whole, and durably. Errors: T505.
+func WriteFile(path string, data []byte, perm fs.FileMode) error {
+	disk := saferoot.Disk{}
+	undurable, err := disk.ReplaceFile(path, data, perm)
+	return disk.WriteFailed(cmp.Or(err, undurable))
+}
 
 // EditOwn changes a file under a lock in its folder.
 // edit receives the content, nil if there is no such file, and returns the new one. A

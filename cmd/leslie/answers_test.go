@@ -119,6 +119,7 @@ func examples() map[string]example {
 		"history":           {line("history"), line("history --thread nope-nope")},
 		"mcp":               {line("mcp"), nil},
 		"tui":               {line("tui"), nil}, // it works with a terminal alone
+		"remote config":     {line("remote config ../servers"), line("remote config ../servers --servers here")},
 		"remote init":       {line("remote init memory://one"), nil},
 		"remote status":     {line("remote status"), nil},
 		"remote check":      {line("remote check memory://one"), nil},
@@ -147,7 +148,7 @@ func examples() map[string]example {
 
 // needNoStore returns the commands that work outside a project.
 func needNoStore() []string {
-	return []string{"init", "setup", "hook start", "hook stop", "completion", "explain", "merge-file", "version", "config path", "config show", "config init", "config allow", "mcp", "connect"}
+	return []string{"init", "setup", "hook start", "hook stop", "completion", "explain", "merge-file", "version", "config path", "config show", "config init", "config allow", "mcp", "connect", "remote config"}
 }
 
 // readyFor returns a project in which the examples of a command work.

@@ -119,6 +119,7 @@ func commands() cli.CommandTable {
 // machineCommands are those about projects on several machines.
 func machineCommands() cli.CommandTable {
 	return cli.CommandTable{
+		{Name: "remote config", Make: projectcmd.RemoteConfig},
 		{Name: "remote init", Make: projectcmd.RemoteInit},
 		{Name: "remote status", Make: projectcmd.RemoteStatus},
 		{Name: "remote check", Make: projectcmd.RemoteCheck},

@@ -18,16 +18,20 @@ import (
 // first brings this machine's copy up to date; the files of threads come before somebody
 // reads them, and go along with the operations that hand work on.
 
-// connect prepares the connection to the project's log, if it has one. Nobody is asked
-// yet. Errors: T502, T509; T903 for an address or credentials that cannot be used.
+// connect prepares the connection to the project's log, if it has one. Credentials are those that the
+// environment names, else those that the project keeps here, else the user's. Nobody is asked yet. Errors: T502, T509; T903 for an address or credentials that cannot be used.
 func (p *Project) connect() error {
 	remote, err := replica.Read(p.root)
 	if remote == nil || err != nil || p.env.Engine == nil {
 		return err
 	}
-	machine, err := store.Open(p.root, store.Options{}).Machine()
+	st := store.Open(p.root, store.Options{})
+	machine, err := st.Machine()
 	if err != nil {
 		return err
+	}
+	if own := st.Credentials(); own != "" && !p.env.NamedCredentials {
+		p.env.Credentials = own
 	}
 	p.link, err = p.env.Link(*remote, machine)
 	return err

@@ -49,6 +49,8 @@ type Environment struct {
 	Engine ledger.Engine
 	// Credentials is the path of the file with the user's credentials for that, "" for none.
 	Credentials string
+	// NamedCredentials: the user has named them for this call, whatever the project keeps.
+	NamedCredentials bool
 	// Host returns the name of this machine.
 	Host func() string
 	// Offline: no log is asked, and so nothing can be written that has one.

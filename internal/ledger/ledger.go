@@ -188,6 +188,34 @@ func (e *SettingsError) Error() string {
 	return strings.Join(wrong, "; ")
 }
 
+// ServerSetup says which servers are to be set up.
+type ServerSetup struct {
+	Servers []Server
+	Store   string // the folder for what they keep, each in a folder of its own
+	// Certificate and Key are files for TLS, "" for none.
+	Certificate, Key string
+}
+
+// Server is one of them.
+type Server struct {
+	Name    string
+	Address string // HOST:PORT, where clients connect
+}
+
+// SetupFile is a file to set servers up with.
+type SetupFile struct {
+	Name   string
+	Data   []byte
+	Secret bool // only its owner may read it
+}
+
+// Configurer is an engine that writes the configuration of its servers.
+type Configurer interface {
+	// Configure returns the files of a setup: NAME.conf for each server, and the credentials
+	// admin.creds, writer.creds and reader.creds. Errors: for a setup that cannot be.
+	Configure(s ServerSetup) ([]SetupFile, error)
+}
+
 // Engine opens and makes logs.
 type Engine interface {
 	// Open returns a log. It may connect only when it is used first, and connects again

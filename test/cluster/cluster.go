@@ -7,7 +7,6 @@ package cluster
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,12 +19,9 @@ import (
 	"strconv"
 	"sync"
 	"time"
-)
 
-// Config is the file that operators give each server.
-//
-//go:embed leslie.conf
-var Config string
+	"leslie/internal/ledger/jetstream"
+)
 
 // Options say which servers to run.
 type Options struct {
@@ -106,7 +102,7 @@ func (c *Cluster) ports() error {
 
 // files writes the configuration and the credentials of each role, and makes the folders.
 func (c *Cluster) files() error {
-	config := Config
+	config := jetstream.ServerConfig
 	if c.options.Change != nil {
 		config = c.options.Change(config)
 	}

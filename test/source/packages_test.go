@@ -87,7 +87,7 @@ func allowances() []allowance {
 		{dir: "internal/app/landing", packages: []string{"internal/app", "internal/app/code", "internal/app/merges", "internal/app/merging", "internal/app/threads", "internal/app/runs", "internal/external", "codes", "internal/fact", "thread"}},
 		{dir: "internal/app/decisions", packages: []string{"internal/app/merging", "internal/app", "internal/app/config", "internal/app/merges", "internal/app/threads", "internal/app/runs", "codes", "internal/fact", "internal/permit", "internal/scope", "store", "thread", "warnings"}},
 		{dir: "internal/app/views", packages: []string{"internal/app/changes", "internal/app", "internal/app/agents", "internal/app/code", "internal/app/artifacts", "internal/app/history", "internal/app/merges", "internal/app/threads", "internal/app/runs", "internal/app/decisions", "codes", "internal/external", "internal/fact", "internal/graph", "internal/scope", "internal/search", "internal/transcript", "merge", "store", "thread", "warnings"}},
-		{dir: "internal/app/projects", packages: []string{"internal/app/importing", "internal/app", "internal/app/code", "internal/app/artifacts", "internal/app/merges", "codes", "internal/fact", "internal/git", "internal/ledger", "internal/setup", "store", "store/doctor", "store/replica", "thread", "warnings"}},
+		{dir: "internal/app/projects", packages: []string{"internal/app/importing", "internal/app", "internal/app/code", "internal/app/artifacts", "internal/app/merges", "codes", "internal/external", "internal/fact", "internal/git", "internal/ledger", "internal/setup", "store", "store/doctor", "store/replica", "thread", "warnings"}},
 		{dir: "internal/app/doctor", packages: []string{"internal/app", "internal/app/code", "internal/app/history", "internal/app/merges", "internal/app/projects", "codes", "internal/fact", "internal/git", "store", "store/doctor", "thread"}},
 		{dir: "internal/app/apptest", packages: []string{"internal/app", "store", "thread"}, modules: []string{"github.com/stretchr/testify"}},
 		{
@@ -126,7 +126,7 @@ func allowances() []allowance {
 		{dir: "test/bench/empty"},
 		{dir: "test/bench/floor"},
 		{dir: "test/demo", packages: []string{"test/harness", "test/fakeagent"}},
-		{dir: "test/cluster", modules: []string{"golang.org/x/sys"}},
+		{dir: "test/cluster", packages: []string{"internal/ledger/jetstream"}, modules: []string{"golang.org/x/sys"}},
 		{dir: "test/cluster/run", packages: []string{"test/cluster"}},
 		{dir: "test/lab/faults", packages: []string{"store", "test/cluster", "test/lab", "test/harness", "thread"}},
 		{dir: "test/cluster/demo", packages: []string{"test/cluster"}},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -34,6 +35,9 @@ const remoteFor = 30 * time.Second
 // RemoteInitRequest makes the project's store the log of a project on several machines.
 type RemoteInitRequest struct {
 	URL string // of one server or several, separated by commas
+	// Credentials is a file of credentials, of which the project keeps a copy on this machine; "": those
+	// that the environment has.
+	Credentials string
 }
 
 // Faults returns what is wrong with the request.
@@ -71,6 +75,13 @@ func RemoteInit(c *app.Call, in RemoteInitRequest) (*RemoteInitResult, error) {
 	if c.Project().Link() != nil {
 		return nil, alreadyConnected(c.Project().Link().Remote)
 	}
+	creds, err := readCredentials(in.Credentials)
+	if err != nil {
+		return nil, err
+	}
+	if creds != nil {
+		c.Project().Environment().Credentials = in.Credentials
+	}
 	servers := strings.Join(app.ServersOf(strings.TrimSuffix(in.URL, "/")), ",")
 	remote := replica.Remote{URL: servers, Project: c.Project().Environment().NewID(prefixProject)}
 	if begun, err := c.Store().Started(); err != nil {
@@ -85,6 +96,9 @@ func RemoteInit(c *app.Call, in RemoteInitRequest) (*RemoteInitResult, error) {
 	if err := c.Store().Fill(c.Context(), c.LockWait(), l, uploading(c)); err != nil {
 		return nil, err
 	}
+	if err := keepCredentials(c.Store(), creds); err != nil {
+		return nil, err
+	}
 	c.Join(l)
 	if report.Replicas < 2 {
 		c.Warn(warnings.SingleServer.New(fact.Of("url", servers)))
@@ -97,6 +111,27 @@ func RemoteInit(c *app.Call, in RemoteInitRequest) (*RemoteInitResult, error) {
 		return nil, err
 	}
 	return &RemoteInitResult{Project: remote.Project, URL: connectURL(remote), Replicas: report.Replicas, Operations: int(published), Change: app.Change{Changed: true}}, nil
+}
+
+// readCredentials reads a file of credentials, of which the store will have a copy; "" has none.
+// Errors: T509.
+func readCredentials(file string) ([]byte, error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, codes.ReadFailed.Wrap(err, fact.Of("path", file), fact.Of("reason", codes.Reason(err)))
+	}
+	return data, nil
+}
+
+// keepCredentials gives the store its copy.
+func keepCredentials(st *store.Store, data []byte) error {
+	if data == nil {
+		return nil
+	}
+	return st.KeepCredentials(data)
 }
 
 // uploading tells how many operations are in the log.
@@ -184,7 +219,7 @@ func unfit(report ledger.Report) error {
 		}
 	}
 	delete(lines, "")
-	hint := "Change the servers' configuration as docs/machines.md shows it"
+	hint := "Change the servers' configuration, or let leslie remote config write one"
 	if len(lines) > 0 {
 		hint = "Add to the servers' configuration: " + strings.Join(app.SortedKeys(lines), "; ")
 	}
@@ -248,8 +283,9 @@ func publishCall(c *app.Call, ids []thread.ThreadID) store.Call {
 
 // ConnectRequest makes a folder the copy of a project on several machines.
 type ConnectRequest struct {
-	Dir string // absolute
-	URL string // with the project's id behind the last slash
+	Dir         string // absolute
+	URL         string // with the project's id behind the last slash
+	Credentials string // see RemoteInitRequest
 }
 
 // Faults returns what is wrong with the request.
@@ -292,7 +328,12 @@ func Connect(ctx context.Context, env app.Environment, caller app.Caller, r app.
 	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, nil, err
 	}
+	creds, err := readCredentials(in.Credentials)
+	if err != nil {
+		return nil, nil, err
+	}
 	remote, _ := splitURL(in.URL)
+	env.Credentials = cmp.Or(in.Credentials, env.Credentials)
 	p := app.NewProject(env, in.Dir)
 	link, err := env.Link(remote, machineName(env))
 	if err != nil {
@@ -317,7 +358,7 @@ func Connect(ctx context.Context, env app.Environment, caller app.Caller, r app.
 		return nil, nil, withoutStore(p, err)
 	}
 	p = app.NewProject(env, st.Root())
-	c, d, err := copyFrom(p, ctx, st, link, caller, r, in)
+	c, d, err := copyFrom(p, ctx, st, link, caller, r, in, creds)
 	if created && err != nil && !codes.Has(err, codes.Interrupted) && !codes.Has(err, codes.RemoteUnreachable) {
 		if failed := st.Discard(ctx); failed != nil { // the same line could not go on with it
 			return nil, nil, failed
@@ -334,7 +375,7 @@ func Connect(ctx context.Context, env app.Environment, caller app.Caller, r app.
 }
 
 // copyFrom connects a store to a log and brings it up to date. Errors: as Connect.
-func copyFrom(p *app.Project, ctx context.Context, st *store.Store, link *replica.Link, caller app.Caller, r app.Request, in ConnectRequest) (*app.Call, *ConnectResult, error) {
+func copyFrom(p *app.Project, ctx context.Context, st *store.Store, link *replica.Link, caller app.Caller, r app.Request, in ConnectRequest, creds []byte) (*app.Call, *ConnectResult, error) {
 	known, err := replica.Read(p.Root())
 	if err != nil {
 		return nil, nil, err
@@ -343,6 +384,9 @@ func copyFrom(p *app.Project, ctx context.Context, st *store.Store, link *replic
 			return nil, nil, err
 		}
 	} else if link.Machine, err = st.Machine(); err != nil {
+		return nil, nil, err
+	}
+	if err := keepCredentials(st, creds); err != nil {
 		return nil, nil, err
 	}
 	c := p.Call(ctx, caller, r)

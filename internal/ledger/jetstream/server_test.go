@@ -16,7 +16,6 @@ import (
 	"leslie/internal/ledger"
 	"leslie/internal/ledger/jetstream"
 	"leslie/internal/ledger/ledgertest"
-	"leslie/test/cluster"
 )
 
 // node is a server in this process, set up as the file for operators says, alone.
@@ -41,7 +40,7 @@ func startNode(t *testing.T, change func(string) string) *node {
 		"NATS_STORE":      `"` + filepath.ToSlash(n.folder) + `"`,
 		"READER_PASSWORD": "rpw", "WRITER_PASSWORD": "wpw", "ADMIN_PASSWORD": "apw",
 	}
-	config := clusterBlock.ReplaceAllString(cluster.Config, "")
+	config := clusterBlock.ReplaceAllString(jetstream.ServerConfig, "")
 	for name, value := range values {
 		config = strings.ReplaceAll(config, "$"+name, value)
 	}

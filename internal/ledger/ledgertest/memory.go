@@ -49,6 +49,17 @@ type memoryLog struct {
 	turn    chan struct{}
 }
 
+// Configure returns files for servers that nobody starts.
+func (m *Memory) Configure(s ledger.ServerSetup) (files []ledger.SetupFile, err error) {
+	for _, one := range s.Servers {
+		if one.Name == "bad" {
+			return nil, errors.New("that server cannot be")
+		}
+		files = append(files, ledger.SetupFile{Name: one.Name + ".conf", Data: []byte(one.Address + "\n")})
+	}
+	return append(files, ledger.SetupFile{Name: "admin.creds", Data: []byte("admin:memory\n"), Secret: true}), nil
+}
+
 // Create makes the log of a project.
 func (m *Memory) Create(ctx context.Context, at ledger.Address) error {
 	if err := ctx.Err(); err != nil {

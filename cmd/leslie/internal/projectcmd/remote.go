@@ -2,6 +2,7 @@ package projectcmd
 
 import (
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,73 @@ import (
 )
 
 // This file implements the commands about projects on several machines.
+
+type remoteConfigText struct{ *projects.RemoteConfigResult }
+
+func (d remoteConfigText) Text(p *page.Page) {
+	p.Line("wrote %s", d.Dir)
+	for _, name := range d.Files {
+		p.Line("  %s", filepath.Base(name))
+	}
+	for _, line := range d.Start {
+		p.Field("start", line)
+	}
+	p.Field("first machine", d.Init)
+	p.Field("other machines", d.Connect+", with the PROJECT that the first prints and a copy of writer.creds")
+	if d.Plain {
+		p.Line("Nothing is encrypted on its way: use it inside a private network, or with --tls-cert and --tls-key")
+	}
+}
+
+// RemoteConfig is the command leslie remote config.
+func RemoteConfig() *cli.Command {
+	return &cli.Command{
+		Name: "remote config", Summary: "write the configuration of NATS servers for a project, with new credentials",
+		Writes: true, Unrecorded: true,
+		Detail: "Writes NAME.conf for each server, which nats-server -c starts, and the credentials of an " +
+			"administrator, who makes the log, of writers, for the other machines, and of readers. The servers hold " +
+			"no secret. Without --servers: one for this machine alone. A log has one server or three. What they store " +
+			"is in DIR/data; on another machine, correct that line of NAME.conf. DIR is made.",
+		Example:  "leslie remote config ~/leslie-server --servers hub=192.168.1.10:4222",
+		Operands: []cli.Operand{{Value: cli.AnyText("DIR").Offering(cli.FileNames)}},
+		Flags: []cli.Flag{
+			cli.NewFlag("servers", cli.Texts("NAME=HOST:PORT"), "a server, by the address at which machines reach it; repeat it"),
+			cli.NewFlag("tls-cert", cli.AnyText("FILE").Offering(cli.FileNames), "the servers' TLS certificate"),
+			cli.NewFlag("tls-key", cli.AnyText("FILE").Offering(cli.FileNames), "its key"),
+		},
+		Run: func(c *cli.Call) (cli.Data, error) {
+			in := projects.RemoteConfigRequest{
+				Dir: absolute(c, c.Operand(0)), Servers: c.Texts("servers"),
+				Certificate: absolute(c, c.Text("tls-cert")), Key: absolute(c, c.Text("tls-key")),
+			}
+			if c.Operand(0) != "" {
+				c.CheckRequest(in.Faults, map[string]string{"Dir": "DIR", "Servers": "--servers", "Key": "--tls-key"})
+			}
+			if err := c.Usage(); err != nil {
+				return nil, err
+			}
+			d, err := projects.RemoteConfig(c.Environment(), in)
+			if err != nil {
+				return nil, err
+			}
+			return remoteConfigText{d}, nil
+		},
+	}
+}
+
+// credsFlag names a file of credentials.
+func credsFlag() cli.Flag {
+	return cli.NewFlag("creds", cli.AnyText("FILE").Offering(cli.FileNames),
+		"a file of credentials; this machine keeps a copy for the project")
+}
+
+// absolute is a file or folder that a line names, "" for none.
+func absolute(c *cli.Call, name string) string {
+	if name == "" || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(c.Who.Dir, name)
+}
 
 type remoteInitText struct{ *projects.RemoteInitResult }
 
@@ -41,9 +109,9 @@ func RemoteInit() *cli.Command {
 			"this store. Other machines then run leslie connect with the URL that this prints. Before anything is " +
 			"uploaded, the settings of the servers are checked. Run it again if it was interrupted.",
 		Example:  "leslie remote init nats://one.example.com,two.example.com,three.example.com",
-		Operands: []cli.Operand{urlOperand(true)},
+		Operands: []cli.Operand{urlOperand(true)}, Flags: []cli.Flag{credsFlag()},
 		Run: func(c *cli.Call) (cli.Data, error) {
-			in := projects.RemoteInitRequest{URL: c.Operand(0)}
+			in := projects.RemoteInitRequest{URL: c.Operand(0), Credentials: absolute(c, c.Text("creds"))}
 			checkURL(c, in.Faults)
 			return cli.RunUseCase(c, projects.RemoteInit, in,
 				func(d *projects.RemoteInitResult) cli.Data { return remoteInitText{d} })
@@ -224,12 +292,12 @@ func Connect() *cli.Command {
 		Name: "connect", Summary: "make this folder a copy of a project that other machines work on", Writes: true,
 		Unrecorded: true,
 		Detail: "URL is what leslie remote init and leslie remote status show. The folder gets a store with the " +
-			"whole history; artifacts come when you look at a thread. Credentials are in ~/.leslie/remote.creds, or " +
-			"in the file that LESLIE_REMOTE_CREDS names. Run it again if it was interrupted.",
+			"whole history; artifacts come when you look at a thread. Credentials are in the file that --creds names, " +
+			"or LESLIE_REMOTE_CREDS, else in ~/.leslie/remote.creds. Run it again if it was interrupted.",
 		Example:  "leslie connect nats://one.example.com/proj-k3v7q2ma",
-		Operands: []cli.Operand{urlOperand(true)},
+		Operands: []cli.Operand{urlOperand(true)}, Flags: []cli.Flag{credsFlag()},
 		Run: func(c *cli.Call) (cli.Data, error) {
-			in := projects.ConnectRequest{Dir: c.Who.Dir, URL: c.Operand(0)}
+			in := projects.ConnectRequest{Dir: c.Who.Dir, URL: c.Operand(0), Credentials: absolute(c, c.Text("creds"))}
 			checkURL(c, in.Faults)
 			if err := c.Usage(); err != nil {
 				return nil, err

@@ -1,0 +1,133 @@
+package projects
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/external"
+	"leslie/internal/fact"
+	"leslie/internal/ledger"
+	"leslie/store"
+)
+
+// This file writes the configuration of servers for a project on several machines.
+
+// RemoteConfigRequest names the servers that are to be set up.
+type RemoteConfigRequest struct {
+	Dir     string   // absolute; it is made
+	Servers []string // NAME=HOST:PORT; none: one on this machine alone
+	// Certificate and Key are files for TLS, absolute; both or neither.
+	Certificate, Key string
+}
+
+// Faults returns what is wrong with the request.
+func (in RemoteConfigRequest) Faults(name app.Names) []app.Fault {
+	k := app.NewChecks(name)
+	if in.Dir == "" {
+		k.Add("Dir", "", "is missing")
+	}
+	for _, s := range in.Servers {
+		if at, address, ok := strings.Cut(s, "="); !ok || at == "" || address == "" {
+			k.Add("Servers", s, "must be NAME=HOST:PORT")
+		}
+	}
+	if (in.Certificate == "") != (in.Key == "") {
+		k.Add("Key", in.Key, "and the certificate go together")
+	}
+	return k.Faults
+}
+
+// RemoteConfigResult is what was written, and the lines that go on with it.
+type RemoteConfigResult struct {
+	Dir   string   `json:"dir"`
+	Files []string `json:"files"` // absolute
+	// URL is that of the servers; Start has the line that starts each; Init and Connect are those of
+	// the first machine and of the others, with PROJECT for what the first of them prints.
+	URL     string   `json:"url"`
+	Start   []string `json:"start"`
+	Init    string   `json:"init"`
+	Connect string   `json:"connect"`
+	// Plain: nothing is encrypted on its way, and the servers are not for this machine alone.
+	Plain bool `json:"plain,omitempty"`
+	app.Change
+}
+
+// defaultServer is the one that is set up where none is named.
+const defaultServer = "leslie=127.0.0.1:4222"
+
+// RemoteConfig writes, in a folder, what nats-server is started with, and new credentials for an
+// administrator, a writer and a reader. Nothing that is there is replaced. Errors: T106 for a file
+// that is there, T903, T505.
+func RemoteConfig(env app.Environment, in RemoteConfigRequest) (*RemoteConfigResult, error) {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	engine, ok := env.Engine.(ledger.Configurer)
+	if !ok {
+		return nil, codes.InvalidArgument.New(fact.Of("reason", "the engine of this leslie is not set up with files"))
+	}
+	if len(in.Servers) == 0 {
+		in.Servers = []string{defaultServer}
+	}
+	setup := ledger.ServerSetup{Store: filepath.ToSlash(filepath.Join(in.Dir, "data")), Certificate: filepath.ToSlash(in.Certificate), Key: filepath.ToSlash(in.Key)}
+	scheme, d := "nats://", &RemoteConfigResult{Dir: in.Dir}
+	if in.Certificate != "" {
+		scheme = "tls://"
+	}
+	var addresses []string
+	for _, s := range in.Servers {
+		name, address, _ := strings.Cut(s, "=")
+		setup.Servers, addresses = append(setup.Servers, ledger.Server{Name: name, Address: address}), append(addresses, address)
+		d.Start = append(d.Start, "nats-server -c "+external.Word(filepath.Join(in.Dir, name+".conf")))
+		if in.Certificate == "" && !hasPrefix(address, "127.", "localhost:", "[::1]:") {
+			d.Plain = true
+		}
+	}
+	d.URL = scheme + strings.Join(addresses, ",")
+	d.Init = "leslie remote init " + d.URL + " --creds " + external.Word(filepath.Join(in.Dir, "admin.creds"))
+	d.Connect = "leslie connect " + d.URL + "/PROJECT --creds writer.creds"
+	files, err := engine.Configure(setup)
+	if err != nil {
+		return nil, codes.InvalidArgument.Wrap(err, fact.Of("reason", err.Error()))
+	}
+	if err := d.write(files); err != nil {
+		return nil, err
+	}
+	d.Changed = true
+	return d, nil
+}
+
+func hasPrefix(text string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
+}
+
+// write writes the files, if none of them is there.
+func (d *RemoteConfigResult) write(files []ledger.SetupFile) error {
+	if err := os.MkdirAll(d.Dir, 0o700); err != nil {
+		return codes.WriteFailed.Wrap(err, fact.Of("path", d.Dir), fact.Of("reason", codes.Reason(err)))
+	}
+	for _, f := range files {
+		name := filepath.Join(d.Dir, f.Name)
+		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+			return codes.AlreadyExists.New(fact.Of("id", name), fact.Of("path", name)).
+				WithHint("Name another folder: credentials that servers use are not replaced").WithNext("leslie help remote config")
+		}
+		d.Files = append(d.Files, name)
+	}
+	for i, f := range files {
+		mode := fs.FileMode(0o644)
+		if f.Secret {
+			mode = 0o600
+		}
+		if err := store.WriteFile(d.Files[i], f.Data, mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+//go:build !windows
+
+package proctest
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// machine is one of several, with a home and folders that the others do not see, where mount
+// namespaces can be made (Linux, root).
+type machine struct {
+	t      *testing.T
+	name   string
+	root   string // all that it has
+	dir    string // the project
+	others []string
+}
+
+func newMachines(t *testing.T, places ...string) (all []*machine) {
+	t.Helper()
+	top := t.TempDir()
+	for _, place := range places {
+		name, _, _ := strings.Cut(place, "/")
+		m := &machine{t: t, name: name, root: filepath.Join(top, name), dir: filepath.Join(top, place)}
+		require.NoError(t, os.MkdirAll(m.home(), 0o755))
+		require.NoError(t, os.MkdirAll(filepath.Dir(m.dir), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(m.home(), ".gitconfig"), []byte("[user]\n\tname = Ann\n\temail = ann@example.org\n"), 0o644))
+		all = append(all, m)
+	}
+	if exec.Command("unshare", "--mount", "mount", "-t", "tmpfs", "none", top).Run() != nil {
+		return all
+	}
+	for _, m := range all {
+		for _, o := range all {
+			if o != m {
+				m.others = append(m.others, o.root)
+			}
+		}
+	}
+	return all
+}
+
+func (m *machine) home() string { return filepath.Join(m.root, "home") }
+
+// run runs a line on the machine, and returns what it said.
+func (m *machine) run(line string) (out string, err error) {
+	cmd := exec.Command("sh", "-c", line)
+	if len(m.others) > 0 {
+		hide := ""
+		for _, o := range m.others {
+			hide += "mount -t tmpfs none '" + o + "' && "
+		}
+		cmd = exec.Command("unshare", "--mount", "sh", "-c", hide+`exec sh -c "$1"`, "sh", line)
+	}
+	cmd.Dir = m.dir
+	cmd.Env = []string{"PATH=" + filepath.Dir(binary) + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + m.home(), "LESLIE_ACTOR=kim"}
+	data, err := cmd.CombinedOutput()
+	return string(data), err
+}
+
+func (m *machine) must(line string) string {
+	m.t.Helper()
+	out, err := m.run(line)
+	require.NoError(m.t, err, "%s$ %s\n%s", m.name, line, out)
+	return out
+}
+
+// startNats runs a server in this process as a configuration file says.
+func startNats(t *testing.T, config string) {
+	t.Helper()
+	options, err := server.ProcessConfigFile(config)
+	require.NoError(t, err)
+	options.NoLog, options.NoSigs = true, true
+	running, err := server.NewServer(options)
+	require.NoError(t, err)
+	go running.Start()
+	require.True(t, running.ReadyForConnections(30*time.Second))
+	t.Cleanup(func() { running.Shutdown(); running.WaitForShutdown() })
+}
+
+// portForBoth is a port that is free, and the one that a server has for others is not looked at.
+func portForBoth(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// The page's way to one server is walked line by line on two machines, and then a day goes on with it:
+// code that one has begun is finished on the other, and lands on the first.
+func TestTwoMachinesHaveOneServerAsThePageSays(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not there")
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "machines.md"))
+	require.NoError(t, err)
+	_, section, ok := strings.Cut(string(page), "## One server in five minutes\n")
+	require.True(t, ok)
+	section, _, _ = strings.Cut(section, "\n## ")
+	all := newMachines(t, "laptop/src/project", "tower/work/deep/project")
+	laptop, tower := all[0], all[1]
+	hub := filepath.Join(t.TempDir(), "hub.git")
+	for _, m := range all {
+		if m == laptop {
+			require.NoError(t, os.MkdirAll(m.dir, 0o755))
+			m.must("git init -q -b main && git commit -q --allow-empty -m first && git clone -q --bare . " + hub + " && git remote add origin " + hub + " && git fetch -q")
+			continue
+		}
+		require.NoError(t, os.MkdirAll(m.dir, 0o755))
+		m.must("git clone -q " + hub + " .")
+	}
+	if len(laptop.others) > 0 {
+		assert.Empty(t, laptop.must("ls -A '"+tower.root+"'"), "it sees folders of the other machine")
+	}
+	laptop.must("leslie init --no-agents && leslie objective create 'Ship it' --id ship && leslie spawn --code 'Check health' --id health && leslie spawn 'Write it down' --id notes")
+	laptop.must("cd ../project.worktrees/health && echo 'package health' > health.go && git add . && git commit -q -m 'Begin the check'")
+
+	at := fmt.Sprintf("127.0.0.1:%d", portForBoth(t))
+	project := ""
+	machines := map[string]*machine{"laptop": laptop, "tower": tower}
+	shape := func(text string) string {
+		for pattern, with := range map[string]string{`proj-[a-z0-9]+`: "PROJECT", `(laptop|tower|kim@\w+)-[a-z0-9]{8}\b`: "$1", `\b\d+\b`: "N"} {
+			text = regexp.MustCompile(pattern).ReplaceAllString(text, with)
+		}
+		return text
+	}
+	for _, block := range regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(section, -1) {
+		out, name := "", ""
+		for line := range strings.Lines(strings.ReplaceAll(block[1], "192.168.1.10:4222", at)) {
+			who, command, is := strings.Cut(strings.TrimSuffix(line, "\n"), "$ ")
+			if !is || machines[who] == nil {
+				want := strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "~/project", machines[name].dir)
+				want = strings.ReplaceAll(want, "~", machines[name].home())
+				host, _ := os.Hostname()
+				host, _, _ = strings.Cut(strings.ToLower(host), ".")
+				got := strings.ReplaceAll(shape(out), host, name)
+				assert.Contains(t, regexp.MustCompile(`kim@[\w-]+`).ReplaceAllString(got, "kim@M"), regexp.MustCompile(`kim@[\w-]+`).ReplaceAllString(shape(want), "kim@M"), "%s\n%s", line, out)
+				continue
+			}
+			name = who
+			if project != "" {
+				command = regexp.MustCompile(`proj-[a-z0-9]+`).ReplaceAllString(command, project)
+			}
+			if config, serves := strings.CutPrefix(command, "nats-server -c ~/"); serves {
+				startNats(t, filepath.Join(laptop.home(), strings.TrimSuffix(config, " &")))
+				continue
+			}
+			out = machines[who].must(command)
+			if id := regexp.MustCompile(`proj-[a-z0-9]+`).FindString(out); project == "" && id != "" {
+				project = id
+				creds, err := os.ReadFile(filepath.Join(laptop.home(), "leslie-server", "writer.creds"))
+				require.NoError(t, err)
+				require.NoError(t, os.WriteFile(filepath.Join(tower.home(), "writer.creds"), creds, 0o600))
+			}
+		}
+	}
+	require.NotEmpty(t, project)
+
+	tower.must("cd ../project.worktrees/health && cat health.go && echo 'var ok = true' >> health.go && git commit -q -a -m 'Finish the check' && leslie done health")
+	assert.Contains(t, laptop.must("leslie code health"), "on ")
+	assert.Contains(t, laptop.must("leslie diff health"), "var ok = true")
+	laptop.must("leslie land health --squash")
+	assert.Equal(t, "package health\nvar ok = true\n", laptop.must("git show main:health.go"))
+	laptop.must("git push -q origin main")
+	assert.Contains(t, tower.must("leslie code health"), "landed on another machine")
+	tower.must("git pull -q --ff-only")
+	assert.Contains(t, tower.must("leslie code prune"), "removed health")
+	for _, m := range all {
+		assert.Contains(t, m.must("leslie status health"), "thread health  completed")
+		assert.Contains(t, m.must("leslie remote status"), "behind: nothing")
+		assert.Contains(t, m.must("leslie doctor"), "healthy")
+	}
+
+	// Nothing that is there is replaced.
+	out, err := laptop.run("leslie remote config ~/leslie-server")
+	require.Error(t, err)
+	assert.Contains(t, out, "T106")
+	info, err := os.Stat(filepath.Join(laptop.home(), "leslie-server", "admin.creds"))
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	// Whoever leaves keeps the project, without credentials.
+	tower.must("leslie remote leave && leslie spawn --code 'Alone' --id alone && leslie claim notes && leslie doctor")
+	assert.Contains(t, tower.must("leslie list --all"), "health")
+	assert.NoFileExists(t, filepath.Join(tower.dir, ".leslie", "remote", "creds"))
+}
