@@ -66,6 +66,9 @@ func (s *Store) publish(ctx context.Context, now *state.Loaded, call Call, st *t
 			if sent, bundle := s.opts.Bundle(t); sent != nil {
 				if bundle != nil {
 					sent.Bundle = content.IDOf(bundle)
+					if err := content.Store(s.disk, bundle); err != nil { // a copy besides that of the servers
+						return nil, err
+					}
 					up.put(sent.Bundle, func() ([]byte, error) { return bundle, nil })
 				}
 				st.SentCode(id, *sent)

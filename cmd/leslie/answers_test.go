@@ -124,6 +124,7 @@ func examples() map[string]example {
 		"remote status":     {line("remote status"), nil},
 		"remote check":      {line("remote check memory://one"), nil},
 		"remote restore":    {line("remote restore"), nil},
+		"remote move":       {line("remote move memory://two"), line("remote move memory://two/proj-other")},
 		"remote leave":      {line("remote leave"), nil},
 		"connect":           {line("connect memory://one/proj-one -C empty"), line("connect memory://one/proj-one")},
 		"publish":           {line("publish"), line("publish nope-nope")},
@@ -162,7 +163,7 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 		b.must(t, "reference", "--from", "part", "--target", "main", "--binding", "live", "--format", "json")
 		ref, _ = document(t, b.out.Bytes()).Data["refId"].(string)
 		b.write(t, ".leslie/threads/main/new.md", "new")
-	case "remote restore", "remote leave", "publish":
+	case "remote restore", "remote leave", "remote move", "publish":
 		b.must(t, "remote", "init", "memory://one")
 		if name == "remote restore" {
 			remote, err := replica.Read(b.Dir)

@@ -124,6 +124,7 @@ func machineCommands() cli.CommandTable {
 		{Name: "remote status", Make: projectcmd.RemoteStatus},
 		{Name: "remote check", Make: projectcmd.RemoteCheck},
 		{Name: "remote restore", Make: projectcmd.RemoteRestore},
+		{Name: "remote move", Make: projectcmd.RemoteMove},
 		{Name: "remote leave", Make: projectcmd.RemoteLeave},
 		{Name: "connect", Make: projectcmd.Connect},
 		{Name: "publish", Make: projectcmd.Publish},

@@ -172,3 +172,17 @@ func commitsCome(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeS
 	return &notCome{lacks.Error(), "Fetch what the others have pushed, then repeat the call; if that does not bring it, it has to be pushed on " + sent.Machine,
 		"git -C " + external.Word(repo.Top) + " fetch --all"}
 }
+
+// BringAll brings the commits here that other machines have sent of threads, as far as they can be had.
+func BringAll(c *app.Call, owners []thread.Thread) {
+	if len(owners) == 0 {
+		return
+	}
+	if repo, err := OpenRepo(c); err == nil {
+		for _, t := range owners {
+			if InRepo(t, repo) {
+				_ = arrive(c, repo, t)
+			}
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/app/code"
 	"leslie/internal/fact"
 	"leslie/internal/ledger"
 	"leslie/store"
@@ -75,12 +76,9 @@ func RemoteInit(c *app.Call, in RemoteInitRequest) (*RemoteInitResult, error) {
 	if c.Project().Link() != nil {
 		return nil, alreadyConnected(c.Project().Link().Remote)
 	}
-	creds, err := readCredentials(in.Credentials)
+	creds, err := useCredentials(c, in.Credentials)
 	if err != nil {
 		return nil, err
-	}
-	if creds != nil {
-		c.Project().Environment().Credentials = in.Credentials
 	}
 	servers := strings.Join(app.ServersOf(strings.TrimSuffix(in.URL, "/")), ",")
 	remote := replica.Remote{URL: servers, Project: c.Project().Environment().NewID(prefixProject)}
@@ -124,6 +122,15 @@ func readCredentials(file string) ([]byte, error) {
 		return nil, codes.ReadFailed.Wrap(err, fact.Of("path", file), fact.Of("reason", codes.Reason(err)))
 	}
 	return data, nil
+}
+
+// useCredentials lets a call use a file of credentials, "" for those that it has, and returns what
+// it has. Errors: T509.
+func useCredentials(c *app.Call, file string) (data []byte, err error) {
+	if data, err = readCredentials(file); data != nil {
+		c.Project().Environment().Credentials = file
+	}
+	return data, err
 }
 
 // keepCredentials gives the store its copy.
@@ -511,14 +518,12 @@ func (d *RemoteStatusResult) machines(c *app.Call) error {
 	}
 	at := map[string]int{}
 	for _, op := range h.Operations {
-		if op.Machine == "" {
-			continue
-		}
-		i, known := at[op.Machine]
+		name := cmp.Or(op.Machine, *d.Machine) // before the project had a log, which this machine filled
+		i, known := at[name]
 		if !known {
 			i = len(d.Machines)
-			at[op.Machine] = i
-			d.Machines = append(d.Machines, RemoteMachine{Name: op.Machine, Own: op.Machine == *d.Machine, Last: op.Time, Seq: op.Seq})
+			at[name] = i
+			d.Machines = append(d.Machines, RemoteMachine{Name: name, Own: name == *d.Machine, Last: op.Time, Seq: op.Seq})
 		}
 		d.Machines[i].Operations++
 	}
@@ -611,32 +616,50 @@ type RemoteLeaveRequest struct{}
 type RemoteLeaveResult struct {
 	Project string `json:"project"`
 	URL     string `json:"url"`
+	// Old: nobody answered, so operations of others since Revision are not here.
+	Old      bool            `json:"old,omitempty"`
+	Revision thread.Revision `json:"revision"`
+	// Missing has the threads whose published artifacts are not all here, Elsewhere those whose
+	// worktrees are on other machines: leslie code setup makes one of what is here of them.
+	Missing   []thread.ThreadID `json:"missing,omitempty"`
+	Elsewhere []thread.ThreadID `json:"elsewhere,omitempty"`
 	app.Change
 }
 
-// RemoteLeave brings all published files here and makes the copy a store of its own, which
-// the other machines do not see any more. Errors: T510 if that is not possible now, T501,
-// T505.
+// RemoteLeave brings all published files and commits here, as far as they can be had, and makes the
+// copy a store of its own, which the other machines do not see any more. Errors: T501, T505.
 func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) {
 	l := c.Project().Link()
 	if l == nil {
 		return &RemoteLeaveResult{}, nil
 	}
+	d := &RemoteLeaveResult{Project: l.Remote.Project, URL: connectURL(l.Remote), Change: app.Change{Changed: true}}
 	var ids []thread.ThreadID
-	if _, err := c.View(func(s *thread.State) error {
+	var owners []thread.Thread
+	v, err := c.View(func(s *thread.State) error {
+		ids, owners, d.Elsewhere = nil, s.ThreadsWithCode(), nil
 		for t := range s.Threads.All() {
 			ids = append(ids, t.ID)
 		}
+		for _, t := range owners {
+			if t.OwnedCode().State == thread.CodeElsewhere {
+				d.Elsewhere = append(d.Elsewhere, t.ID)
+			}
+		}
 		return nil
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
-	if c.StoreWarned(warnings.CacheOld) {
-		return nil, codes.RemoteUnreachable.New(fact.Of("reason", "what other machines have is not all here yet"))
+	d.Old, d.Revision = c.StoreWarned(warnings.CacheOld), v.Revision
+	for _, id := range ids {
+		if err := c.Fetch(id); err != nil && (c.Context().Err() != nil || !notHere(err)) {
+			return nil, err
+		} else if err != nil {
+			d.Missing = append(d.Missing, id)
+		}
 	}
-	if err := c.Fetch(ids...); err != nil {
-		return nil, err
-	}
+	code.BringAll(c, owners)
 	if err := c.Store().Leave(c.Context(), c.LockWait()); err != nil {
 		return nil, err
 	}
@@ -651,11 +674,100 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 		return nil, err
 	}
 	c.Wrote(commit)
-	return &RemoteLeaveResult{Project: l.Remote.Project, URL: connectURL(l.Remote), Change: app.Change{Changed: true}}, nil
+	return d, nil
+}
+
+// notHere reports whether an error says that content could not be had.
+func notHere(err error) bool {
+	return codes.Has(err, codes.RemoteUnreachable) || codes.Has(err, codes.RemoteDamaged) || codes.Has(err, codes.ReadFailed) ||
+		codes.Has(err, codes.PermissionDenied) || codes.Has(err, codes.RemoteDiverged)
+}
+
+// elsewhere lets a call go on with servers at another address, and returns the link to them.
+func elsewhere(c *app.Call, was *replica.Link, url string) (*replica.Link, error) {
+	remote, named := splitURL(url)
+	if !named {
+		remote = replica.Remote{URL: strings.Join(app.ServersOf(strings.TrimSuffix(url, "/")), ","), Project: was.Remote.Project}
+	}
+	if remote.Project != was.Remote.Project {
+		return nil, codes.InvalidArgument.New(fact.Of("reason", "this is a copy of "+was.Remote.Project+", and not of "+remote.Project)).WithNext("leslie remote status")
+	}
+	to, err := c.Project().Environment().Link(remote, was.Machine)
+	if err == nil {
+		c.ReadHere()
+		c.Join(to)
+		c.SetChanged(false)
+	}
+	return to, err
+}
+
+// RemoteMoveRequest says where the servers of the project are now.
+type RemoteMoveRequest struct {
+	URL         string // of one server or several, separated by commas; the project's id may follow
+	Credentials string // see RemoteInitRequest
+}
+
+// Faults returns what is wrong with the request.
+func (in RemoteMoveRequest) Faults(name app.Names) []app.Fault { return urlFaults(name, in.URL) }
+
+// RemoteMoveResult is where the log is.
+type RemoteMoveResult struct {
+	Project string `json:"project"`
+	URL     string `json:"url"`
+	Was     string `json:"was"`
+	app.Change
+}
+
+// RemoteMove records that the servers of the project have another address, if the project's log is
+// there, and has all that this machine knows. Errors: T402, T510, T512, T903, T505.
+func RemoteMove(c *app.Call, in RemoteMoveRequest) (*RemoteMoveResult, error) {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	l := c.Project().Link()
+	if l == nil {
+		return nil, codes.InvalidArgument.New(fact.Of("reason", "the project has no remote")).WithNext("leslie help remote")
+	}
+	creds, err := useCredentials(c, in.Credentials)
+	if err != nil {
+		return nil, err
+	}
+	to, err := elsewhere(c, l, in.URL)
+	if err != nil {
+		return nil, err
+	}
+	d := &RemoteMoveResult{Project: to.Remote.Project, URL: connectURL(to.Remote), Was: connectURL(l.Remote)}
+	asking, cancel := c.Project().Environment().Timeout(c.Context(), remoteFor)
+	defer cancel()
+	if _, err := to.Ledger.Head(asking); err != nil {
+		return nil, remoteFailed(c.Context(), err)
+	}
+	if _, _, err := c.Store().Head(c.Context()); err != nil {
+		return nil, err
+	}
+	if d.Changed = to.Remote != l.Remote; d.Changed {
+		err = c.Store().Connect(c.Context(), c.LockWait(), to)
+	}
+	if err == nil {
+		err = keepCredentials(c.Store(), creds)
+	}
+	c.SetChanged(d.Changed)
+	return d, err
 }
 
 // RemoteRestoreRequest makes the project's log anew from this machine's copy.
-type RemoteRestoreRequest struct{}
+type RemoteRestoreRequest struct {
+	URL         string // of other servers than those of the project, "" for these
+	Credentials string // see RemoteInitRequest
+}
+
+// Faults returns what is wrong with the request.
+func (in RemoteRestoreRequest) Faults(name app.Names) []app.Fault {
+	if in.URL == "" {
+		return nil
+	}
+	return urlFaults(name, in.URL)
+}
 
 // RemoteRestoreResult is the log that was made, or left as it was.
 type RemoteRestoreResult struct {
@@ -673,13 +785,25 @@ type RemoteRestoreResult struct {
 // stored again as far as this machine has it. Errors: T402 for anybody else; T106 if the log
 // has all that this machine knows, and its content; T512 if it has other operations; T513 if
 // it is damaged and goes on behind what this machine has; and as RemoteInit.
-func RemoteRestore(c *app.Call, _ RemoteRestoreRequest) (*RemoteRestoreResult, error) {
+func RemoteRestore(c *app.Call, in RemoteRestoreRequest) (*RemoteRestoreResult, error) {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
+		return nil, err
+	}
 	l := c.Project().Link()
 	if l == nil {
 		return nil, codes.InvalidArgument.New(fact.Of("reason", "the project has no remote")).WithNext("leslie help remote")
 	}
 	if !c.ByPerson() {
 		return nil, codes.PermissionDenied.New(fact.Of("capability", "restoring the project's log")).WithNext("leslie remote status")
+	}
+	creds, err := useCredentials(c, in.Credentials)
+	if err != nil {
+		return nil, err
+	}
+	if in.URL != "" {
+		if l, err = elsewhere(c, l, in.URL); err != nil {
+			return nil, err
+		}
 	}
 	made, report, err := makeLog(*c.Project().Environment(), c.Context(), l.Remote)
 	sealed := errors.Is(err, ledger.ErrSealed) // a restore was interrupted
@@ -696,6 +820,9 @@ func RemoteRestore(c *app.Call, _ RemoteRestoreRequest) (*RemoteRestoreResult, e
 	made.Machine = l.Machine
 	c.ReadHere()
 	if err := mayRestore(c); err != nil {
+		return nil, err
+	}
+	if err := keepCredentials(c.Store(), creds); err != nil {
 		return nil, err
 	}
 	if err := c.Store().Fill(c.Context(), c.LockWait(), made, uploading(c)); err != nil {

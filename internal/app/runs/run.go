@@ -249,11 +249,17 @@ func (s *supervisor) chooseRun() (t thread.Thread, err error) {
 	if in.Mode != nil {
 		s.profile.Mode = *in.Mode
 	}
-	if threads.BringCode(c, t.ID) != "" {
-		if _, err = c.View(func(st *thread.State) (err error) {
-			t, err = st.LiveThread(arg)
+	if owned := t.OwnedCode(); owned != nil && owned.State == thread.CodeElsewhere {
+		look := func(st *thread.State) (err error) {
+			if t, err = st.LiveThread(arg); err == nil {
+				err = c.RespectClaim(st, arg, c.Stamp())
+			}
 			return err
-		}); err != nil {
+		}
+		if _, err = c.View(look); err == nil && threads.BringCode(c, t.ID) != "" {
+			_, err = c.View(look)
+		}
+		if err != nil {
 			return t, err
 		}
 	}

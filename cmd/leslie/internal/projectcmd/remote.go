@@ -139,10 +139,13 @@ func RemoteRestore() *cli.Command {
 		Detail: "For servers that have lost the log, went back to an older one, or have it or content damaged " +
 			"(T513): what this machine has of that content is stored again. Compare leslie remote status on all " +
 			"machines first, and run this where the revision is greatest. A log that is there is never replaced: a " +
-			"machine that knows more appends what is missing, as long as nobody has written anything else.",
-		Example: "leslie remote restore",
+			"machine that knows more appends what is missing, as long as nobody has written anything else. With URL: " +
+			"on other servers; the other machines then run leslie remote move.",
+		Example: "leslie remote restore", Operands: []cli.Operand{urlOperand(false)}, Flags: []cli.Flag{credsFlag()},
 		Run: func(c *cli.Call) (cli.Data, error) {
-			return cli.RunUseCase(c, projects.RemoteRestore, projects.RemoteRestoreRequest{},
+			in := projects.RemoteRestoreRequest{URL: c.Operand(0), Credentials: absolute(c, c.Text("creds"))}
+			checkURL(c, in.Faults)
+			return cli.RunUseCase(c, projects.RemoteRestore, in,
 				func(d *projects.RemoteRestoreResult) cli.Data { return remoteRestoreText{d} })
 		},
 	}
@@ -260,19 +263,54 @@ func (d remoteLeaveText) Text(p *page.Page) {
 		p.Line("nothing to do: the project is on this machine alone")
 		return
 	}
-	p.Line("left %s: this store is one of its own now", d.URL)
+	p.Line("left %s: this store is one of its own now, at revision %d", d.URL, d.Revision)
+	if d.Old {
+		p.Line("nobody answered there: what others did since this machine last heard is not here")
+	}
+	if len(d.Missing) > 0 {
+		p.Line("artifacts that are not here: of %s", app.Joined(d.Missing))
+	}
+	if len(d.Elsewhere) > 0 {
+		p.Line("worktrees that are on other machines: of %s (leslie code setup ID makes one here of the commits that came)", app.Joined(d.Elsewhere))
+	}
 }
 
 // RemoteLeave is the command leslie remote leave.
 func RemoteLeave() *cli.Command {
 	return &cli.Command{
 		Name: "remote leave", Summary: "make this machine's copy a store of its own", Writes: true, NotBatchable: true,
-		Detail: "Brings all published artifacts here first. The log and the other machines stay as they are, and " +
-			"see nothing of what is done here from then on.",
+		Detail: "Brings all published artifacts and commits here first, and says what cannot be had now. The log " +
+			"and the other machines stay as they are, and see nothing of what is done here from then on.",
 		Example: "leslie remote leave",
 		Run: func(c *cli.Call) (cli.Data, error) {
 			return cli.RunUseCase(c, projects.RemoteLeave, projects.RemoteLeaveRequest{},
 				func(d *projects.RemoteLeaveResult) cli.Data { return remoteLeaveText{d} })
+		},
+	}
+}
+
+type remoteMoveText struct{ *projects.RemoteMoveResult }
+
+func (d remoteMoveText) Text(p *page.Page) {
+	if !d.Changed {
+		p.Line("nothing to do: the project's log is at %s", d.URL)
+		return
+	}
+	p.Line("the project's log is at %s now; it was at %s", d.URL, d.Was)
+	p.Line("next: the same line on every other machine")
+}
+
+// RemoteMove is the command leslie remote move.
+func RemoteMove() *cli.Command {
+	return &cli.Command{
+		Name: "remote move", Summary: "record that the project's servers have another address", Writes: true, NotBatchable: true,
+		Detail: "The project's log must be there, with all that this machine knows: after its servers moved with what " +
+			"they store, or another machine has restored it on new ones. Run it on each machine.",
+		Example: "leslie remote move nats://two.example.com", Operands: []cli.Operand{urlOperand(true)}, Flags: []cli.Flag{credsFlag()},
+		Run: func(c *cli.Call) (cli.Data, error) {
+			in := projects.RemoteMoveRequest{URL: c.Operand(0), Credentials: absolute(c, c.Text("creds"))}
+			checkURL(c, in.Faults)
+			return cli.RunUseCase(c, projects.RemoteMove, in, func(d *projects.RemoteMoveResult) cli.Data { return remoteMoveText{d} })
 		},
 	}
 }
