@@ -9,6 +9,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/internal/ledger"
 	"leslie/store/internal/journal"
 	"leslie/store/internal/state"
 	"leslie/store/replica"
@@ -114,13 +115,19 @@ func (t *contest) lost(ctx context.Context) error {
 }
 
 // waitForTurn waits until this machine may write before others, and reads what they wrote
-// until then. Nobody waits with a log that is not to be asked.
+// until then. Nobody waits with a log that is not to be asked. A turn is advice: where nobody gives
+// one, although the log answers, the write goes on without.
 func (t *contest) waitForTurn(ctx context.Context) error {
 	l := t.store.opts.Link
 	if l.Offline {
 		return nil
 	}
 	done, err := l.Ledger.Turn(ctx)
+	if errors.Is(err, ledger.ErrUnreachable) && ctx.Err() == nil {
+		if _, failed := l.Head(ctx, t.store.now); failed == nil {
+			return t.catchUp(ctx)
+		}
+	}
 	if err != nil {
 		return replica.Error(ctx, err, t.call.Stamp.Operation)
 	}

@@ -74,8 +74,10 @@ func (t Thread) blobs() (out []NamedBlob) {
 	if t.Published != nil {
 		out = append(out, NamedBlob{t.Published.Manifest, BlobManifest, "the published files of '" + string(t.ID) + "'"})
 	}
-	if code := t.OwnedCode(); code != nil && code.Sent != nil {
-		out = append(out, NamedBlob{code.Sent.Bundle, BlobContent, "the commits of '" + string(t.ID) + "' for other machines"})
+	if code := t.OwnedCode(); code != nil {
+		for _, sent := range code.AllSent() {
+			out = append(out, NamedBlob{sent.Bundle, BlobContent, "the commits of '" + string(t.ID) + "' that " + sent.Machine + " has sent"})
+		}
 	}
 	if t.Undone != nil {
 		out = append(out, decided(t.Undone.Decisions, "undone merge into '"+string(t.ID)+"'")...)

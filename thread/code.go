@@ -64,6 +64,8 @@ type Code struct {
 	Machine string `json:"machine,omitempty"`
 	// Sent is what of the branch has gone to the others last, nil for nothing.
 	Sent *CodeSent `json:"sent,omitempty"`
+	// SentBeside is what machines without the worktree have sent of commits that their branches had.
+	SentBeside []CodeSent `json:"sentBeside,omitempty"`
 
 	Unknown Unknown `json:"-"`
 }

@@ -91,6 +91,6 @@ func keepOverlaps(code, now json.RawMessage) json.RawMessage {
 		return code
 	}
 	is := soleCode(now)
-	all[0].Overlaps, all[0].Checks, all[0].Sent = is.Overlaps, is.Checks, is.Sent
+	all[0].Overlaps, all[0].Checks, all[0].Sent, all[0].SentBeside = is.Overlaps, is.Checks, is.Sent, is.SentBeside
 	return encode(all)
 }

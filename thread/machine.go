@@ -47,9 +47,12 @@ func (s *State) AtHome() {
 	}
 }
 
-// Alone makes the code of one machine that of a project's only one.
+// Alone makes the code of one machine that of a project's only one. The State becomes that of the
+// machine.
 func (s *State) Alone(machine string) {
-	for t := range s.Threads.All() {
+	s.machine = machine
+	for _, line := range s.Threads.Lines() {
+		t := decode[Thread](line.JSON) // with its folders, wherever the State was
 		if code := t.OwnedCode(); code != nil && code.Machine == machine {
 			t.Code = slices.Clone(t.Code)
 			t.Code[0].Machine = ""
@@ -96,15 +99,34 @@ func (s *State) recordsThread(was, t Thread) Thread {
 	return t
 }
 
-// SentCode records what has gone to other machines of the code that a thread has on this one.
+// SentCode records what a machine has sent to the others of a thread's branch: of the thread's own
+// commits, if the code is there, else of those that this machine has besides.
 func (s *State) SentCode(id ThreadID, sent CodeSent) {
 	t, ok := s.Threads.Peek(string(id))
 	if !ok || t.OwnedCode() == nil {
 		return
 	}
 	t.Code = slices.Clone(t.Code)
-	t.Code[0].Sent = &sent
+	code := &t.Code[0]
+	if code.SentBeside = code.besides(sent.Machine); code.Machine == sent.Machine {
+		code.Sent = &sent
+	} else {
+		code.SentBeside = append(code.SentBeside, sent)
+	}
 	s.Threads.Put(t)
+}
+
+// besides is what machines have sent besides the thread's own commits, without one of them.
+func (c *Code) besides(machine string) []CodeSent {
+	return slices.DeleteFunc(slices.Clone(c.SentBeside), func(s CodeSent) bool { return s.Machine == machine })
+}
+
+// AllSent is what has been sent of a branch, the thread's own commits first.
+func (c *Code) AllSent() (all []CodeSent) {
+	if c.Sent != nil {
+		all = append(all, *c.Sent)
+	}
+	return append(all, c.SentBeside...)
 }
 
 // NotSent is T802 for a thread whose code is on another machine, of which nothing is here.

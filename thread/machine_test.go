@@ -50,7 +50,9 @@ func TestAnotherMachineSeesNoFolders(t *testing.T) {
 	assert.Empty(t, tower.Changes())
 	_, err := tower.Edit("a", thread.Edit{Title: new("New")}, w.stamp(thread.User))
 	require.NoError(t, err)
-	tower.SentCode("a", thread.CodeSent{Tip: "1", Machine: "tower"})
+	tower.SentCode("a", thread.CodeSent{Tip: "1", Machine: "laptop"})
+	tower.SentCode("a", thread.CodeSent{Tip: "2", Machine: "tower"})
+	tower.SentCode("a", thread.CodeSent{Tip: "3", Machine: "tower"})
 	home := thread.NewState(1, thread.Records{thread.TableThreads: tower.Lines(thread.TableThreads)}, nil).On("laptop")
 	is, _ := home.Threads.Get("a")
 	assert.Equal(t, "New", is.Title)
@@ -59,6 +61,7 @@ func TestAnotherMachineSeesNoFolders(t *testing.T) {
 	assert.Equal(t, "/r", is.OwnedCode().Repo)
 	assert.Equal(t, "/r/worktrees/a", is.OwnedCode().Admin)
 	assert.Equal(t, "1", is.OwnedCode().Sent.Tip)
+	assert.Equal(t, []thread.CodeSent{{Tip: "1", Machine: "laptop"}, {Tip: "3", Machine: "tower"}}, is.OwnedCode().AllSent(), "the newest of each machine")
 }
 
 func TestCodeComesToTheMachineThatBringsIt(t *testing.T) {
@@ -78,8 +81,10 @@ func TestCodeComesToTheMachineThatBringsIt(t *testing.T) {
 	seen, _ := laptop.Threads.Get("a")
 	assert.Equal(t, thread.CodeElsewhere, seen.OwnedCode().State)
 
+	w.State = w.on("")
 	w.Alone("tower")
 	w.commit()
+	assert.Equal(t, "/other.worktrees/a", w.on("").ThreadsWithCode()[0].Worktree)
 	assert.Equal(t, thread.CodeMaking, w.on("").Fork().ThreadsWithCode()[0].OwnedCode().State, "whoever leaves keeps what is on this machine")
 	assert.Equal(t, thread.CodeElsewhere, laptop.Fork().ThreadsWithCode()[0].OwnedCode().State)
 }

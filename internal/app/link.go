@@ -147,6 +147,25 @@ func (p *Project) NameHere(actor string) string {
 	return actor + at
 }
 
+// NameOf is the name of an actor whom somebody on this machine names: with its machine, if that is
+// said ("kim@tower-k3v7q2ma"), else on this one.
+func (p *Project) NameOf(actor string) string {
+	_, machine, _ := strings.Cut(actor, "@")
+	host, random, ok := cutLast(machine, "-")
+	if ok && host != "" && len(random) == 8 {
+		return actor
+	}
+	return p.NameHere(actor)
+}
+
+// cutLast is strings.Cut at the last sep.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
 // Machine is the name of this machine's copy of the project, "" if it is on one machine.
 func (p *Project) Machine() string {
 	if p.link == nil {

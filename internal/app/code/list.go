@@ -338,8 +338,11 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 	text := string(head)
 	item.Head = &text
 	if here := tips["refs/heads/"+item.Branch]; item.Machine != "" && here != "" && code.Sent != nil {
-		var err error
-		if item.OnlyHere, _, err = repo.Count(ctx, here, git.Commit(code.Sent.Tip)); err != nil {
+		known, err := isSent(ctx, repo, code, here)
+		if err == nil && !known {
+			item.OnlyHere, _, err = repo.Count(ctx, here, git.Commit(code.Sent.Tip))
+		}
+		if err != nil {
 			return err
 		}
 	}

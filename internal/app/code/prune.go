@@ -95,8 +95,12 @@ func Prune(c *app.Call, in PruneRequest) (*PruneResult, error) {
 	}
 	for _, t := range owners {
 		if t.OwnedCode().Repo == "" {
-			if err := d.pruneLeft(c, repo, t); err != nil {
+			found, err := d.pruneLeft(c, repo, t)
+			if err != nil {
 				return d, err
+			}
+			if found {
+				continue
 			}
 		}
 		if t.OwnedCode().State == thread.CodeRemoved {
@@ -126,50 +130,55 @@ func Prune(c *app.Call, in PruneRequest) (*PruneResult, error) {
 
 // pruneLeft removes what is left here of the code of a thread that has ended on another machine: the
 // worktree that leslie made, if it has nothing that is not committed, and the branch, if that
-// machine has all of it.
-func (d *PruneResult) pruneLeft(c *app.Call, repo *git.Repo, t thread.Thread) error {
+// machine has all of it. found: there is something, whether it goes or stays.
+func (d *PruneResult) pruneLeft(c *app.Call, repo *git.Repo, t thread.Thread) (found bool, err error) {
 	ctx, sent := c.Context(), t.OwnedCode().Sent
 	tip, err := repo.Branch(ctx, t.Branch)
 	if err != nil || tip == "" || sent == nil || !t.Status.Terminated() {
-		return err
-	}
-	if has, err := repo.Contains(ctx, git.Commit(sent.Tip), tip); err != nil || !has {
-		return err
+		return false, err
 	}
 	in, err := repo.CheckedOut(ctx, t.Branch)
 	if err != nil {
-		return err
+		return false, err
+	}
+	dir := ""
+	if in != nil {
+		dir = in.Dir
+	}
+	if has, err := isSent(ctx, repo, t.OwnedCode(), tip); err != nil || !has {
+		d.Left = append(d.Left, LeftCode{t.ID, dir, t.Branch + " here has commits that no other machine has: look with git log " + t.Branch + ", and bring them to a branch with git merge"})
+		return err == nil, err
 	}
 	one := PrunedCode{ThreadID: t.ID, Branch: t.Branch}
 	if in != nil {
 		names, err := NamesNow(c, repo)
 		if err != nil || in.Missing || in.Dir != filepath.Join(names.dir, string(t.ID)) {
-			return err // somebody else's
+			return false, err // somebody else's
 		}
 		status, err := in.Status(ctx)
 		switch {
 		case err != nil:
-			return err
+			return false, err
 		case !status.Clean() || in.Busy() != "":
-			d.Left = append(d.Left, LeftCode{t.ID, in.Dir, "it has work that is not committed"})
-			return nil
+			d.Left = append(d.Left, LeftCode{t.ID, in.Dir, "it is left from before the thread went to another machine, and has work that is not committed"})
+			return true, nil
 		}
 		one.Worktree = in.Dir
 	}
 	if d.Removed = append(d.Removed, one); d.DryRun {
-		return nil
+		return true, nil
 	}
 	d.Changed = true
 	if in != nil {
 		if err := repo.RemoveClean(ctx, in.Worktree); err != nil {
-			return err
+			return true, err
 		}
 	}
 	err = unlessMoved(repo.UpdateRef(ctx, "refs/heads/"+t.Branch, "", tip, "leslie: prune"))
 	if err == nil {
 		_, err = repo.DeleteIfReachable(ctx, git.MachineRef(sent.Machine, t.Branch))
 	}
-	return err
+	return true, err
 }
 
 // pruneRefs deletes refs that records of removed worktrees name. A thread that is archived may
@@ -342,6 +351,11 @@ func whyLeft(c *app.Call, repo *git.Repo, t thread.Thread) (string, error) {
 	has, err := hasLanded(c.Context(), repo, t, tip)
 	if err != nil {
 		return "", err
+	}
+	if at, is := code.LandingAt(string(tip)); is && !has && code.Machine != "" {
+		if here, err := repo.Resolve(c.Context(), at.Commit); err != nil || here == "" {
+			return "it has landed on another machine, and " + cmp.Or(at.Onto, string(at.Into)) + " here does not have that yet (git pull)", err
+		}
 	}
 	if !has || code.TakenBack(string(tip)) {
 		return "its code has not landed in " + cmp.Or(app.BranchOf(code.Target), "another branch"), nil

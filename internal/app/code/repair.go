@@ -119,6 +119,9 @@ type codePlace struct {
 // not found, "" if it was, or is where it was, or has none.
 func PlaceOf(c *app.Call, repo *git.Repo, t thread.Thread, folders []string) (place codePlace, problem string) {
 	code, dir := t.OwnedCode(), WorktreeDir(c, t)
+	if code.Repo == "" {
+		return codePlace{}, "" // another machine's
+	}
 	place = codePlace{Worktree: repo.Worktree("", code.Admin), Moved: code.Repo != repo.Admin}
 	if place.Moved && code.Admin != "" {
 		below, err := filepath.Rel(code.Repo, code.Admin)

@@ -19,48 +19,66 @@ import (
 // the content of the project's log, and come when somebody looks at the code. A branch here only
 // moves forward; refs/leslie/machines/MACHINE/BRANCH has what came.
 
-// Send bundles what a thread's branch has, for an operation that hands its work on: nil where
-// nothing is new. What prevents it is W815, and the operation goes on without.
+// Send bundles what a thread's branch has here, for an operation that hands its work on: nil where
+// nothing is new. Where the worktree is on another machine, that is what the branch here has besides.
+// What prevents it is W815, and the operation goes on without.
 func Send(c *app.Call, t thread.Thread) (sent *thread.CodeSent, bundle []byte) {
 	code, machine := t.OwnedCode(), c.Project().Machine()
-	if code == nil || machine == "" || code.Machine != machine || code.State == thread.CodeMaking {
+	if code == nil || machine == "" || code.Machine == "" || code.State == thread.CodeMaking {
 		return nil, nil
 	}
 	repo, err := OpenRepo(c)
-	if err == nil && code.Repo != repo.Admin {
+	if err != nil || !InRepo(t, repo) {
 		return nil, nil
 	}
-	var found git.Bundled
-	if err == nil {
-		found, err = bundleOf(c.Context(), repo, t)
-	}
-	if err != nil {
-		if c.Context().Err() == nil {
-			c.Warn(warnings.CommitsNotSent.New(fact.Of("threadId", t.ID), fact.Of("branch", t.Branch), fact.Of("reason", codes.Reason(err))))
+	next := thread.CodeSent{Machine: machine, At: c.Now()}
+	tip, err := repo.Branch(c.Context(), t.Branch)
+	if err == nil && tip != "" {
+		next.Tip = string(tip)
+		if code.Machine == machine {
+			next.Uncommitted = uncommittedIn(c, repo, t)
+		} else if known, knownErr := isSent(c.Context(), repo, code, tip); known || knownErr != nil {
+			tip, err = "", knownErr
 		}
-		return nil, nil
 	}
-	next := thread.CodeSent{Tip: string(found.Tip), Machine: machine, At: c.Now(), Uncommitted: uncommittedIn(c, repo, t)}
-	switch was := code.Sent; {
-	case next.Tip == "":
-		return nil, nil
-	case was != nil && was.Tip == next.Tip && was.Machine == machine:
-		if was.Uncommitted == next.Uncommitted {
-			return nil, nil
+	if err == nil && tip != "" {
+		for _, was := range code.AllSent() {
+			switch {
+			case was.Tip != next.Tip:
+			case was.Machine == machine && was.Uncommitted == next.Uncommitted:
+				return nil, nil
+			default: // with the content that the log has
+				next.Bundle = was.Bundle
+				return &next, nil
+			}
 		}
-		next.Bundle = was.Bundle
+		var found git.Bundled
+		if found, err = repo.Bundle(c.Context(), t.Branch, store.MaxFile); err == nil {
+			next.Tip = string(found.Tip)
+			return &next, found.Data
+		}
 	}
-	return &next, found.Data
+	if err != nil && c.Context().Err() == nil {
+		c.Warn(warnings.CommitsNotSent.New(fact.Of("threadId", t.ID), fact.Of("branch", t.Branch), fact.Of("reason", codes.Reason(err))))
+	}
+	return nil, nil
 }
 
-// bundleOf bundles a thread's branch, unless it has what was sent last.
-func bundleOf(ctx context.Context, repo *git.Repo, t thread.Thread) (git.Bundled, error) {
-	if sent := t.OwnedCode().Sent; sent != nil {
-		if tip, err := repo.Branch(ctx, t.Branch); err != nil || string(tip) == sent.Tip {
-			return git.Bundled{Tip: tip}, err
+// isSent reports whether what was sent of a branch has a commit, or the branch began there.
+func isSent(ctx context.Context, repo *git.Repo, code *thread.Code, tip git.Commit) (bool, error) {
+	if string(tip) == code.Start {
+		return true, nil
+	}
+	for _, sent := range code.AllSent() {
+		at, err := repo.Resolve(ctx, sent.Tip)
+		if err != nil || at == "" {
+			continue
+		}
+		if has, err := repo.Contains(ctx, at, tip); err != nil || has {
+			return has, err
 		}
 	}
-	return repo.Bundle(ctx, t.Branch, store.MaxFile)
+	return false, nil
 }
 
 // uncommittedIn is how many files and folders of a thread's worktree are not committed, 0 where
@@ -85,11 +103,17 @@ func (n *notCome) Error() string { return n.reason }
 // arrive brings the commits here that other machines have sent of threads. What prevents it is
 // W816 for whoever only looks, or T802.
 func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
-	var from []thread.Thread
+	type coming struct {
+		thread.Thread
+		sent thread.CodeSent
+	}
+	var from []coming
 	var refs []string
 	for _, t := range threads {
-		if sent := t.OwnedCode().Sent; sent != nil && sent.Machine != c.Project().Machine() && InRepo(t, repo) {
-			from, refs = append(from, t), append(refs, "refs/heads/"+t.Branch, git.MachineRef(sent.Machine, t.Branch))
+		for _, sent := range t.OwnedCode().AllSent() {
+			if sent.Machine != c.Project().Machine() && InRepo(t, repo) {
+				from, refs = append(from, coming{t, sent}), append(refs, "refs/heads/"+t.Branch, git.MachineRef(sent.Machine, t.Branch))
+			}
 		}
 	}
 	tips, err := repo.Tips(c.Context(), refs)
@@ -97,7 +121,7 @@ func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
 		return err
 	}
 	for _, t := range from {
-		sent, err := t.OwnedCode().Sent, bring(c, repo, t, tips)
+		sent, err := t.sent, bring(c, repo, t.Thread, t.sent, tips)
 		var why *notCome
 		switch {
 		case !errors.As(err, &why):
@@ -114,12 +138,12 @@ func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
 }
 
 // bring brings the commits here that another machine has sent of one thread, and moves its branch
-// forward to them, unless a worktree has that checked out. tips has where the refs are.
-func bring(c *app.Call, repo *git.Repo, t thread.Thread, tips map[string]git.Commit) error {
-	ctx, sent, own := c.Context(), t.OwnedCode().Sent, "refs/heads/"+t.Branch
+// forward to the thread's own, unless a worktree has that checked out. tips has where the refs are.
+func bring(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeSent, tips map[string]git.Commit) error {
+	ctx, own := c.Context(), "refs/heads/"+t.Branch
 	tip, came := git.Commit(sent.Tip), git.MachineRef(sent.Machine, t.Branch)
 	if tips[came] != tip {
-		if err := commitsCome(c, repo, t, *sent); err != nil {
+		if err := commitsCome(c, repo, t, sent); err != nil {
 			return err
 		}
 		if err := repo.UpdateRef(ctx, came, tip, git.AnyOldValue, "leslie: from "+sent.Machine); err != nil {
@@ -128,7 +152,7 @@ func bring(c *app.Call, repo *git.Repo, t thread.Thread, tips map[string]git.Com
 	}
 	has := tips[own]
 	switch {
-	case has == tip, t.OwnedCode().State == thread.CodeRemoved:
+	case has == tip, t.OwnedCode().State == thread.CodeRemoved, sent.Machine != t.OwnedCode().Sent.Machine:
 		return nil
 	case has == "":
 		return unlessMoved(repo.UpdateRef(ctx, own, tip, "", "leslie: from "+sent.Machine))

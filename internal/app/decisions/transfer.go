@@ -178,7 +178,7 @@ func handOff(c *app.Call, in TransferRequest, claimFor time.Duration) (*Transfer
 				return nil, "", codes.InvalidArgument.New(fact.Of("reason", "'"+in.ToActor+"' is a thread, and a thread is handed to an agent: name the actor, or human or agent"),
 					fact.Of("threadId", in.Thread)).WithNext("leslie status " + in.Thread)
 			}
-			t, err := s.HandTo(in.Thread, c.Project().NameHere(in.ToActor), in.Reason, claimFor, stamp)
+			t, err := s.HandTo(in.Thread, c.Project().NameOf(in.ToActor), in.Reason, claimFor, stamp)
 			if err != nil {
 				return nil, "", err
 			}

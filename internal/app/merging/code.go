@@ -323,7 +323,7 @@ func (in *codeInputs) sent(p *Planning, t thread.Thread, tip git.Commit) error {
 	}
 	alone, _, err := in.repo.Count(in.ctx, here, tip)
 	if err == nil && alone > 0 {
-		p.call.Warn(t.CodeBehind(t.Branch+" on this machine", alone, "leslie claim "+string(t.ID)))
+		p.call.Warn(t.CodeBehind(t.Branch+" on this machine", alone, "leslie publish "+string(t.ID)))
 	}
 	return err
 }

@@ -958,13 +958,20 @@ func Publish(c *app.Call, in PublishRequest) (*PublishResult, error) {
 	}); err != nil {
 		return nil, err
 	}
-	type known struct{ files, commit string }
+	type known struct {
+		files, commit string
+		uncommitted   int
+	}
 	knownOf := func(t thread.Thread) (k known) {
 		if t.Published != nil {
 			k.files = string(t.Published.Manifest)
 		}
-		if code := t.OwnedCode(); code != nil && code.Sent != nil {
-			k.commit = code.Sent.Tip
+		if code := t.OwnedCode(); code != nil {
+			for _, sent := range code.AllSent() {
+				if sent.Machine == c.Project().Machine() {
+					k.commit, k.uncommitted = sent.Tip, sent.Uncommitted
+				}
+			}
 		}
 		return k
 	}
@@ -995,7 +1002,7 @@ func Publish(c *app.Call, in PublishRequest) (*PublishResult, error) {
 				one.Files = t.Published.Files
 			}
 			if now.commit != was.commit {
-				one.Commit, one.Uncommitted = now.commit, t.OwnedCode().Sent.Uncommitted
+				one.Commit, one.Uncommitted = now.commit, now.uncommitted
 			}
 			d.Threads = append(d.Threads, one)
 		}

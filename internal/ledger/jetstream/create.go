@@ -167,7 +167,8 @@ func (l *log) stream(ctx context.Context, c config) error {
 }
 
 // makeTurn makes the consumer that gives the turn, and the message that is given. What the
-// consumer knows is in memory: when all servers have been down, nobody has the turn.
+// consumer knows is in the memory of three servers: when all have been down, nobody has the turn. A
+// single one forgets a consumer in memory when it is restarted, so there it is a file.
 func (l *log) makeTurn(ctx context.Context, replicas int) error {
 	err := l.api(ctx, "CONSUMER.CREATE."+l.names.turn+"."+turnConsumer, map[string]any{
 		"stream_name": l.names.turn,
@@ -175,7 +176,7 @@ func (l *log) makeTurn(ctx context.Context, replicas int) error {
 			"name": turnConsumer, "durable_name": turnConsumer,
 			"deliver_policy": "all", "ack_policy": "explicit", "ack_wait": silentFor,
 			"max_ack_pending": 1, "max_deliver": -1, "max_waiting": 4096,
-			"mem_storage": true, "num_replicas": replicas,
+			"mem_storage": replicas > 1, "num_replicas": replicas,
 		},
 	}, nil)
 	if err != nil {

@@ -81,3 +81,21 @@ func TestWaitingForATurnEndsWhenNobodyAnswers(t *testing.T) {
 	require.ErrorIs(t, err, ledger.ErrUnreachable)
 	require.NoError(t, ctx.Err())
 }
+
+// A single server that is restarted gives turns as before.
+func TestATurnIsGivenAfterARestart(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, nil)
+	s := n.setup(t, "turns")
+	l := ledgertest.Created(t, s)
+	done, err := l.Turn(ledgertest.Soon(t))
+	require.NoError(t, err)
+	done()
+	n.stop()
+	n.start(t)
+	begun := time.Now()
+	done, err = ledgertest.Opened(t, s, s.Writer).Turn(ledgertest.Soon(t))
+	require.NoError(t, err)
+	done()
+	assert.Less(t, time.Since(begun), goneWithin)
+}

@@ -37,6 +37,9 @@ func (d claimText) Text(p *page.Page) {
 		p.Line("reopened: %s", reopenedText(*d.Reopened))
 	}
 	p.Field("worktree", d.Worktree)
+	if d.TakenFrom != nil && d.Worktree != "" {
+		p.Line("what %s has not handed on is not in it: leslie publish %s there brings that", *d.TakenFrom, *d.ThreadID)
+	}
 	if len(d.Brought) > 0 {
 		p.Line("its worktree begins with the code of %s", app.Joined(d.Brought))
 	}

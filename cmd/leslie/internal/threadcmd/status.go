@@ -303,7 +303,7 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 		return
 	}
 	if i.OnlyHere > 0 {
-		p.Line("only here: %s on %s that %s does not have (leslie claim %s)", page.Plural(i.OnlyHere, "commit"), i.Branch, i.Machine, id)
+		p.Line("only here: %s on %s that %s does not have (leslie publish %s)", page.Plural(i.OnlyHere, "commit"), i.Branch, i.Machine, id)
 	}
 	if i.Machine != "" && i.Uncommitted > 0 {
 		p.Line("not committed on %s: %s, which stay there", i.Machine, page.Plural(i.Uncommitted, "file"))
