@@ -44,7 +44,7 @@ func FileOf(c *app.Call, id thread.ThreadID, name string) (content []byte, execu
 	}
 	tip, err := repo.Branch(c.Context(), t.Branch)
 	if err == nil {
-		tip, err = ownTip(c.Context(), repo, t.OwnedCode(), tip)
+		tip, err = OwnTip(c.Context(), repo, t.OwnedCode(), tip)
 	}
 	if how := t.OwnedCode().Removed; err == nil && tip == "" && how != nil {
 		tip, err = repo.Resolve(c.Context(), how.Tip)

@@ -298,7 +298,7 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 			item.Landed = new(false)
 		}
 	}
-	head, err := ownTip(ctx, repo, code, tips["refs/heads/"+item.Branch])
+	head, err := OwnTip(ctx, repo, code, tips["refs/heads/"+item.Branch])
 	if err != nil {
 		return err
 	}

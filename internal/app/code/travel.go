@@ -3,6 +3,7 @@ package code
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"leslie/codes"
 	"leslie/internal/app"
@@ -195,6 +196,48 @@ func commitsCome(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeS
 	}
 	return &notCome{lacks.Error(), "Fetch what the others have pushed, then repeat the call; if that does not bring it, it has to be pushed on " + sent.Machine,
 		"git -C " + external.Word(repo.Top) + " fetch --all"}
+}
+
+// mostLandings is how many of the newest landings on a branch are looked for.
+const mostLandings = 10
+
+// WarnOfLandingsElsewhere adds W809 if threads have landed on a branch on other machines, and it does
+// not have that here: to land on it lets the two branches part.
+func WarnOfLandingsElsewhere(c *app.Call, branch string) {
+	if c.Project().Machine() == "" {
+		return
+	}
+	type landing struct {
+		id thread.ThreadID
+		thread.CodeLanded
+	}
+	var all []landing
+	if _, err := c.View(func(s *thread.State) error {
+		all = nil
+		for _, t := range s.ThreadsWithCode() {
+			if l, ok := t.OwnedCode().LastLanded(); ok && l.Onto == branch {
+				all = append(all, landing{t.ID, l})
+			}
+		}
+		return nil
+	}); err != nil || len(all) == 0 {
+		return
+	}
+	repo, err := OpenRepo(c)
+	if err != nil {
+		return
+	}
+	slices.SortFunc(all, func(a, b landing) int { return b.At.Compare(a.At) })
+	var lacks []string
+	for _, l := range all[:min(len(all), mostLandings)] {
+		if at, err := repo.Resolve(c.Context(), l.Commit); err == nil && at == "" {
+			lacks = append(lacks, string(l.id))
+		}
+	}
+	if len(lacks) > 0 {
+		here := thread.Thread{ID: thread.ThreadID(branch)}
+		c.Warn(here.CodeBehind("what landed on other machines ("+app.Joined(lacks)+")", len(lacks), "git pull, on "+branch+" and before you land,"))
+	}
 }
 
 // BringAll brings the commits here that other machines have sent of threads, as far as they can be had.

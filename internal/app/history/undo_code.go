@@ -519,6 +519,12 @@ func (u *Undoing) findBases(repo *git.Repo, l thread.CodeLanding) error {
 				return err
 			}
 		}
+		if tip, err = code.OwnTip(ctx, repo, t.OwnedCode(), tip); err == nil && tip == "" { // on another machine
+			tip, err = repo.Resolve(ctx, source.Tip)
+		}
+		if err != nil {
+			return err
+		}
 		if !has || tip == "" { // a squash
 			continue
 		}
