@@ -124,8 +124,11 @@ func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
 	for _, t := range from {
 		sent, err := t.sent, bring(c, repo, t.Thread, t.sent, tips)
 		var why *notCome
+		if !errors.As(err, &why) && err != nil && c.Context().Err() == nil { // a sandbox may not write the repository, say
+			why = &notCome{codes.Reason(err), "Repeat the call where the repository can be written", "leslie code " + string(t.ID)}
+		}
 		switch {
-		case !errors.As(err, &why):
+		case why == nil:
 			if err != nil {
 				return err
 			}
@@ -139,7 +142,8 @@ func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
 }
 
 // bring brings the commits here that another machine has sent of one thread, and moves its branch
-// forward to the thread's own, unless a worktree has that checked out. tips has where the refs are.
+// forward to the thread's own, unless a worktree has that checked out, or leslie did not make it. tips has
+// where the refs are.
 func bring(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeSent, tips map[string]git.Commit) error {
 	ctx, own := c.Context(), "refs/heads/"+t.Branch
 	tip, came := git.Commit(sent.Tip), git.MachineRef(sent.Machine, t.Branch)
@@ -151,12 +155,14 @@ func bring(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeSent, t
 			return err
 		}
 	}
-	has := tips[own]
+	has, code := tips[own], t.OwnedCode()
 	switch {
-	case has == tip, t.OwnedCode().State == thread.CodeRemoved, sent.Machine != t.OwnedCode().Sent.Machine:
+	case has == tip, code.State == thread.CodeRemoved, code.Sent == nil || sent.Machine != code.Sent.Machine:
 		return nil
 	case has == "":
 		return unlessMoved(repo.UpdateRef(ctx, own, tip, "", "leslie: from "+sent.Machine))
+	case !code.Made.Branch: // a person's
+		return nil
 	}
 	forward, err := repo.Contains(ctx, tip, has)
 	if err != nil || !forward {
