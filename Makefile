@@ -155,7 +155,7 @@ bin/nats-server: tools/go.mod
 	@cd tools && CGO_ENABLED=0 $(GO) build $(TAGS) -trimpath -o ../bin/nats-server github.com/nats-io/nats-server/v2
 
 # CLUSTER="-dir DIR" keeps what the servers store; go run ./test/cluster/run -help
-cluster: bin/nats-server ## run three NATS servers on this machine until Ctrl-C, set up by test/cluster/leslie.conf
+cluster: bin/nats-server ## run three NATS servers on this machine until Ctrl-C, set up by internal/ledger/jetstream/leslie.conf
 	@CGO_ENABLED=0 $(GO) run $(TAGS) ./test/cluster/run -server bin/nats-server $(CLUSTER)
 
 machines: build bin/nats-server ## play one project on two machines and three servers, of which one dies

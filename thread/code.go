@@ -276,13 +276,13 @@ func (s *State) ownCode(arg string, in ...CodeState) (Thread, error) {
 	switch {
 	case code == nil:
 		return Thread{}, NoCode(t.ID, "it was spawned without --code")
-	case len(in) > 0 && code.State == CodeElsewhere && !slices.Contains(in, CodeElsewhere):
+	case len(in) == 0 || slices.Contains(in, code.State):
+		return t, nil
+	case code.State == CodeElsewhere:
 		return Thread{}, NoCode(t.ID, "its worktree is on "+code.Machine).With(fact.Of("state", code.State)).
 			WithHint("Do that there, or bring the code here with leslie code setup " + string(t.ID)).WithNext("leslie code " + string(t.ID))
-	case len(in) > 0 && !slices.Contains(in, code.State):
-		return Thread{}, NoCode(t.ID, "its worktree is "+string(code.State)).With(fact.Of("state", code.State))
 	}
-	return t, nil
+	return Thread{}, NoCode(t.ID, "its worktree is "+string(code.State)).With(fact.Of("state", code.State))
 }
 
 // Unmade returns T802 for a thread whose code is still being made: nobody can work on it.

@@ -80,15 +80,18 @@ func (s *State) seesThread(t Thread) Thread {
 	return t
 }
 
-// recordsThread is what is recorded of a thread that the machine of the State has changed; was is
-// what is recorded now.
-func (s *State) recordsThread(was, t Thread) Thread {
-	code, had := t.OwnedCode(), was.OwnedCode()
-	if had == nil || !s.isElsewhere(code) || code.Machine != had.Machine {
+// recordsThread is what is to be recorded of a thread that the machine of the State has changed.
+func (s *State) recordsThread(recorded []byte, t Thread) Thread {
+	if !s.isElsewhere(t.OwnedCode()) {
+		return t
+	}
+	was := decode[Thread](recorded)
+	had := was.OwnedCode()
+	if had == nil || had.Machine != t.OwnedCode().Machine {
 		return t
 	}
 	t.Code = slices.Clone(t.Code)
-	code = &t.Code[0]
+	code := &t.Code[0]
 	if code.State == CodeElsewhere {
 		code.State = had.State
 	}
@@ -128,6 +131,9 @@ func (c *Code) AllSent() (all []CodeSent) {
 	}
 	return append(all, c.SentBeside...)
 }
+
+// IsCheckedOut reports whether there is a worktree, here or on another machine.
+func (c *Code) IsCheckedOut() bool { return c.State == CodeReady || c.State == CodeElsewhere }
 
 // NotSent is T802 for a thread whose code is on another machine, of which nothing is here.
 func NotSent(t Thread) *codes.Error {

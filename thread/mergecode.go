@@ -144,7 +144,7 @@ func (s *State) BranchOwner(branch string) (owner Thread, ok bool) {
 func (s *State) ToLand() []Thread {
 	return slices.DeleteFunc(s.ThreadsWithCode(), func(t Thread) bool {
 		code := t.OwnedCode()
-		here := code.State == CodeReady || code.State == CodeElsewhere || code.State == CodeRemoved && !code.Spent()
+		here := code.IsCheckedOut() || code.State == CodeRemoved && !code.Spent()
 		return t.Status != Completed || !here || !code.Made.Branch || code.Left != nil && code.Left.NoCommits ||
 			slices.ContainsFunc(code.Landed, func(l CodeLanded) bool { return !l.Pulled }) ||
 			slices.ContainsFunc(s.MergesOf(t.ID), func(m Merge) bool { return slices.Contains(m.Sources, t.ID) })

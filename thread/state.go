@@ -106,7 +106,6 @@ func (s *State) Fork() *State {
 		reversal: s.reversal, ofRun: s.ofRun,
 	}
 	next := func() Revision { return out.Revision + 1 }
-	out.machine = s.machine
 	out.Objectives, out.Threads, out.References = s.Objectives.fork(next), s.Threads.fork(next), s.References.fork(next)
 	out.Approvals, out.Merges = s.Approvals.fork(next), s.Merges.fork(next)
 	out.Questions, out.Comments = s.Questions.fork(next), s.Comments.fork(next)

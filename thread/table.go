@@ -50,9 +50,9 @@ type Table[R record[R]] struct {
 	next  func() Revision // the revision of a changed record
 	edits int             // number of changes
 	// sees, if not nil, is a recorded value as this machine sees it, records what is recorded of
-	// one that it has changed: see State.On.
+	// one that it has changed, where was is recorded now: see State.On.
 	sees    func(R) R
-	records func(was, r R) R
+	records func(was []byte, r R) R
 }
 
 // slot is a record that was decoded or changed.
@@ -321,7 +321,7 @@ func (t *Table[R]) decoded(raw []byte) R {
 // encoded is what is recorded of a value that this machine has changed.
 func (t *Table[R]) encoded(s *slot[R], r R) []byte {
 	if t.records != nil && s.now != nil {
-		r = t.records(decode[R](s.now), r)
+		r = t.records(s.now, r)
 	}
 	return encode(r)
 }

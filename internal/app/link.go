@@ -19,7 +19,8 @@ import (
 // reads them, and go along with the operations that hand work on.
 
 // connect prepares the connection to the project's log, if it has one. Credentials are those that the
-// environment names, else those that the project keeps here, else the user's. Nobody is asked yet. Errors: T502, T509; T903 for an address or credentials that cannot be used.
+// environment names, else those that the project keeps here, else the user's. Nobody is asked yet.
+// Errors: T502, T509; T903 for an address or credentials that cannot be used.
 func (p *Project) connect() error {
 	remote, err := replica.Read(p.root)
 	if remote == nil || err != nil || p.env.Engine == nil {
@@ -151,19 +152,10 @@ func (p *Project) NameHere(actor string) string {
 // said ("kim@tower-k3v7q2ma"), else on this one.
 func (p *Project) NameOf(actor string) string {
 	_, machine, _ := strings.Cut(actor, "@")
-	host, random, ok := cutLast(machine, "-")
-	if ok && host != "" && len(random) == 8 {
+	if at := strings.LastIndex(machine, "-"); at > 0 && len(machine[at+1:]) == 8 { // as machines are named
 		return actor
 	}
 	return p.NameHere(actor)
-}
-
-// cutLast is strings.Cut at the last sep.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }
 
 // Machine is the name of this machine's copy of the project, "" if it is on one machine.

@@ -1,8 +1,10 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,8 +42,7 @@ func (r *Repo) Bundle(ctx context.Context, branch string, limit int64) (b Bundle
 	if b.Tip, err = r.Branch(ctx, branch); err != nil || b.Tip == "" {
 		return b, err
 	}
-	beyond := []string{string(b.Tip), "--not", "--remotes"}
-	out, err := r.at(ctx, command{args: append([]string{"rev-list", "--objects", "--disk-usage"}, beyond...)})
+	out, err := r.at(ctx, command{args: []string{"rev-list", "--objects", "--disk-usage", string(b.Tip), "--not", "--remotes"}})
 	if err != nil {
 		return b, broken(err)
 	}
@@ -63,10 +64,16 @@ func (r *Repo) Bundle(ctx context.Context, branch string, limit int64) (b Bundle
 	return b, nil
 }
 
+// headOf has the lines with which a bundle begins: "-COMMIT ..." for each that it builds on, then
+// "COMMIT REF" for each that it has.
+func headOf(bundle []byte) iter.Seq[string] {
+	head, _, _ := bytes.Cut(bundle, []byte("\n\n"))
+	return strings.Lines(string(head))
+}
+
 // bundledTip is the commit of a ref that a bundle's head names.
 func bundledTip(bundle []byte, ref string) Commit {
-	head, _, _ := strings.Cut(string(bundle[:min(len(bundle), 1<<20)]), "\n\n")
-	for line := range strings.Lines(head) {
+	for line := range headOf(bundle) {
 		if id, name, ok := strings.Cut(strings.TrimSpace(line), " "); ok && name == ref {
 			return Commit(id)
 		}
@@ -106,8 +113,7 @@ func (r *Repo) Unbundle(ctx context.Context, bundle []byte) error {
 
 // prerequisites are the commits that a bundle builds on and the repository lacks.
 func (r *Repo) prerequisites(ctx context.Context, bundle []byte) (lacks []Commit) {
-	head, _, _ := strings.Cut(string(bundle[:min(len(bundle), 1<<20)]), "\n\n")
-	for line := range strings.Lines(head) {
+	for line := range headOf(bundle) {
 		id, is := strings.CutPrefix(line, "-")
 		id, _, _ = strings.Cut(strings.TrimSpace(id), " ")
 		if !is || len(id) != r.hash {

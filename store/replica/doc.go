@@ -66,7 +66,7 @@
 //	    an operation does to folders and messages (localSteps).
 //	  - Content that is missing here is read from the log where it is asked for
 //	    (saferoot.Disk.Elsewhere), and kept.
-//	  - Roles are accounts of NATS, and permissions in them (test/cluster/leslie.conf).
+//	  - Roles are accounts of NATS, and permissions in them (internal/ledger/jetstream/leslie.conf).
 //	    Permissions alone do not keep a reader from writing: the server publishes the answer to
 //	    a request wherever the request says. An account that imports what its role may use gets
 //	    its answers itself. leslie does not skip what is no line instead: a deletion is not

@@ -111,7 +111,7 @@ func TestTwoMachinesHaveOneServerAsThePageSays(t *testing.T) {
 	_, section, ok := strings.Cut(string(page), "## One server in five minutes\n")
 	require.True(t, ok)
 	section, _, _ = strings.Cut(section, "\n## ")
-	all := newMachines(t, "laptop/src/project", "tower/work/deep/project")
+	all := newMachines(t, "laptop/src/project", "tower/builds/deep/project")
 	laptop, tower := all[0], all[1]
 	hub := filepath.Join(t.TempDir(), "hub.git")
 	for _, m := range all {

@@ -189,8 +189,8 @@ func (d *Changes) find(ctx context.Context, repo *git.Repo, t thread.Thread) (ta
 	return tips[code.Target], err
 }
 
-// OwnTip is the tip of a thread's branch, of code that is elsewhere as far as it was sent; "" if a branch of its name is somebody else's: the worktree was
-// removed, and it lacks what the thread's branch had then.
+// OwnTip is the tip of a thread's branch, of code that is elsewhere as far as it was sent; "" if a branch
+// of its name is somebody else's: the worktree was removed, and it lacks what the thread's branch had then.
 func OwnTip(ctx context.Context, repo *git.Repo, code *thread.Code, tip git.Commit) (git.Commit, error) {
 	if code.State == thread.CodeElsewhere {
 		return merging.SentTip(ctx, repo, code, tip)

@@ -78,6 +78,15 @@ func landingThere(ctx context.Context, repo *git.Repo, t thread.Thread, l thread
 	return with != "", err
 }
 
+// isElsewhere reports whether the commit of a landing is not in this clone, and another machine may have it.
+func isElsewhere(ctx context.Context, repo *git.Repo, code *thread.Code, l thread.CodeLanded) (bool, error) {
+	if code.Machine == "" {
+		return false, nil
+	}
+	at, err := repo.Resolve(ctx, l.Commit)
+	return err == nil && at == "", err
+}
+
 // The values of Item.LandedGone: what became of a landing.
 const (
 	GoneFromBranch = "gone"     // the branch has it no longer
@@ -131,10 +140,10 @@ func CheckLanded(c *app.Call, t thread.Thread, branch string) error {
 		return err
 	}
 	short := l.Commit[:min(12, len(l.Commit))]
-	if at, err := repo.Resolve(c.Context(), l.Commit); err != nil || at == "" && code.Machine != "" {
-		if err != nil {
-			return err
-		}
+	switch elsewhere, err := isElsewhere(c.Context(), repo, code, l); {
+	case err != nil:
+		return err
+	case elsewhere:
 		return thread.NoCode(t.ID, "it has landed on another machine, and '"+branch+"' here does not have that ("+short+") yet").
 			WithHint("Bring it with git pull once it is pushed there").WithNext("leslie code " + string(t.ID))
 	}

@@ -406,11 +406,8 @@ func (item *Item) compare(ctx context.Context, repo *git.Repo, head git.Commit, 
 
 // landedElsewhere notes that a landing's commit is not in this clone, if another machine can have it.
 func (item *Item) landedElsewhere(ctx context.Context, repo *git.Repo, l thread.CodeLanded) error {
-	if item.owner.OwnedCode().Machine == "" {
-		return nil
-	}
-	at, err := repo.Resolve(ctx, l.Commit)
-	if err == nil && at == "" {
+	elsewhere, err := isElsewhere(ctx, repo, item.owner.OwnedCode(), l)
+	if elsewhere {
 		item.LandedElsewhere = &l
 	}
 	return err

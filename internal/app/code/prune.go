@@ -69,10 +69,10 @@ type LeftCode struct {
 // Prune removes the worktrees of threads that are terminated, whose code has landed,
 // and that have nothing that is not committed; each as CodeRemove does, in an operation of
 // its own. What cannot be removed is left, with the reason. What is left here of threads that ended
-// on another machine goes, too. The worktrees in which merges
-// are validated go with their threads. Of the refs that keep what removed worktrees had, those
-// go that a branch has by now, and those older than code.keep; no record changes. Errors: T801,
-// T904, those of reading, T903 for the configuration.
+// on another machine goes, too. The worktrees in which merges are validated go with their threads.
+// Of the refs that keep what removed worktrees had, those go that a branch has by now, and those
+// older than code.keep; no record changes. Errors: T801, T904, those of reading, T903 for the
+// configuration.
 func Prune(c *app.Call, in PruneRequest) (*PruneResult, error) {
 	if in.DryRun {
 		c.ReadOnly()
@@ -146,7 +146,8 @@ func (d *PruneResult) pruneLeft(c *app.Call, repo *git.Repo, t thread.Thread) (f
 		dir = in.Dir
 	}
 	if has, err := isSent(ctx, repo, t.OwnedCode(), tip); err != nil || !has {
-		d.Left = append(d.Left, LeftCode{t.ID, dir, t.Branch + " here has commits that no other machine has: look with git log " + t.Branch + ", and bring them to a branch with git merge"})
+		d.Left = append(d.Left, LeftCode{t.ID, dir, t.Branch + " here has commits that no other machine has: look with git log " +
+			t.Branch + ", and bring them to a branch with git merge"})
 		return err == nil, err
 	}
 	one := PrunedCode{ThreadID: t.ID, Branch: t.Branch}
@@ -322,6 +323,11 @@ func dropLeft(c *app.Call, repo *git.Repo, t thread.Thread) error {
 	return nil
 }
 
+// StaysElsewhere says why the worktree of code on another machine stays.
+func StaysElsewhere(code *thread.Code) string {
+	return "its worktree is on " + code.Machine + ", where leslie code prune removes it"
+}
+
 // whyLeft says why a worktree is not pruned, "" if it may be.
 func whyLeft(c *app.Call, repo *git.Repo, t thread.Thread) (string, error) {
 	code := t.OwnedCode()
@@ -329,7 +335,7 @@ func whyLeft(c *app.Call, repo *git.Repo, t thread.Thread) (string, error) {
 	case !t.Status.Terminated():
 		return "the thread is " + string(t.Status), nil
 	case code.State == thread.CodeElsewhere:
-		return "its worktree is on " + code.Machine + ", where leslie code prune removes it", nil
+		return StaysElsewhere(code), nil
 	case code.State != thread.CodeReady:
 		return "the worktree is " + string(code.State), nil
 	case !code.Made.Worktree:
@@ -352,8 +358,8 @@ func whyLeft(c *app.Call, repo *git.Repo, t thread.Thread) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if at, is := code.LandingAt(string(tip)); is && !has && code.Machine != "" {
-		if here, err := repo.Resolve(c.Context(), at.Commit); err != nil || here == "" {
+	if at, is := code.LandingAt(string(tip)); is && !has {
+		if elsewhere, err := isElsewhere(c.Context(), repo, code, at); err != nil || elsewhere {
 			return "it has landed on another machine, and " + cmp.Or(at.Onto, string(at.Into)) + " here does not have that yet (git pull)", err
 		}
 	}

@@ -253,9 +253,7 @@ func BringAll(c *app.Call, owners []thread.Thread) {
 	}
 	if repo, err := OpenRepo(c); err == nil {
 		for _, t := range owners {
-			if InRepo(t, repo) {
-				_ = arrive(c, repo, t)
-			}
+			_ = arrive(c, repo, t)
 		}
 	}
 }

@@ -63,10 +63,10 @@ type DroppedItem struct {
 }
 
 // Drop throws threads away: it stops the run of each, cancels it, removes its worktree and the
-// branch that leslie made, and archives it, unless they are on another machine. A ref keeps what is on no other branch. Repeated, it
-// finishes what a killed call has begun. Errors: T101, T105, T402 for an agent that neither
-// spawned nor holds a thread; T903 for a thread with others below it that go on and are not
-// dropped; those of stopping a run, of code.Remove and of a write: then what the answer names is
+// branch that leslie made, and archives it, unless they are on another machine. A ref keeps what is
+// on no other branch. Repeated, it finishes what a killed call has begun. Errors: T101, T105, T402
+// for an agent that neither spawned nor holds a thread; T903 for a thread with others below it that
+// go on and are not dropped; those of stopping a run, of code.Remove and of a write: then what the answer names is
 // gone.
 func Drop(c *app.Call, in DropRequest) (*DropResult, error) {
 	if err := app.FaultsError(in.Faults(nil)); err != nil {
@@ -207,7 +207,8 @@ func drop(c *app.Call, t thread.Thread, item *DroppedItem) error {
 	if t.OwnedCode() != nil && t.Status != thread.Archived {
 		steps = append(steps, func(call *app.Call) error { return item.removeCode(call, t) })
 	}
-	if elsewhere := t.OwnedCode() != nil && t.OwnedCode().State == thread.CodeElsewhere; t.Status != thread.Archived && !elsewhere {
+	elsewhere := t.OwnedCode() != nil && t.OwnedCode().State == thread.CodeElsewhere // archived once that is gone
+	if t.Status != thread.Archived && !elsewhere {
 		steps = append(steps, lifecycle(thread.Archive))
 	}
 	last := thread.OperationID("")
@@ -235,11 +236,6 @@ func drop(c *app.Call, t thread.Thread, item *DroppedItem) error {
 	return nil
 }
 
-// staysElsewhere says what a drop leaves of code on another machine. The thread is archived once that is gone.
-func staysElsewhere(c *thread.Code) string {
-	return "its worktree and branch on " + c.Machine + ", until leslie drop there throws them away"
-}
-
 // removeCode removes the worktree and the branch that leslie made, or what is left of them.
 func (item *DroppedItem) removeCode(c *app.Call, t thread.Thread) (err error) {
 	switch owned := t.OwnedCode(); owned.State {
@@ -247,7 +243,7 @@ func (item *DroppedItem) removeCode(c *app.Call, t thread.Thread) (err error) {
 		item.Ref, err = code.DropBranch(c, t.ID)
 		return err
 	case thread.CodeElsewhere:
-		item.Kept = staysElsewhere(owned)
+		item.Kept = "its worktree and branch on " + owned.Machine + ", until leslie drop there throws them away"
 		return nil
 	}
 	removed, err := code.Remove(c, code.RemoveRequest{Thread: string(t.ID), DropBranch: true})

@@ -50,7 +50,7 @@ func foresee(c *app.Call, at landsAt, in Request, item *Item) error {
 	item.Completed = !at.thread.Status.Terminated()
 	switch owned := at.thread.OwnedCode(); {
 	case owned.State == thread.CodeElsewhere:
-		item.Kept = "its worktree is on " + owned.Machine + ", where leslie code prune removes it"
+		item.Kept = code.StaysElsewhere(owned)
 		return nil
 	case owned.State != thread.CodeReady || !owned.Made.Worktree:
 		return nil

@@ -103,7 +103,7 @@ type unmergedCode struct {
 // ownsCode reports whether a thread has a branch to merge, with a worktree here or on another machine.
 func ownsCode(t thread.Thread) bool {
 	c := t.OwnedCode()
-	return c != nil && (c.State == thread.CodeReady || c.State == thread.CodeElsewhere)
+	return c != nil && c.IsCheckedOut()
 }
 
 // gatherCode reads the branches; nil if there is no code to merge. Errors: T801, T803 for

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"leslie/codes"
@@ -85,7 +84,7 @@ func RemoteConfig(env app.Environment, in RemoteConfigRequest) (*RemoteConfigRes
 		name, address, _ := strings.Cut(s, "=")
 		setup.Servers, addresses = append(setup.Servers, ledger.Server{Name: name, Address: address}), append(addresses, address)
 		d.Start = append(d.Start, "nats-server -c "+external.Word(filepath.Join(in.Dir, name+".conf")))
-		if in.Certificate == "" && !hasPrefix(address, "127.", "localhost:", "[::1]:") {
+		if in.Certificate == "" && !isLoopback(address) {
 			d.Plain = true
 		}
 	}
@@ -103,8 +102,9 @@ func RemoteConfig(env app.Environment, in RemoteConfigRequest) (*RemoteConfigRes
 	return d, nil
 }
 
-func hasPrefix(text string, prefixes ...string) bool {
-	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
+// isLoopback reports whether an address is for this machine alone.
+func isLoopback(address string) bool {
+	return strings.HasPrefix(address, "127.") || strings.HasPrefix(address, "localhost:") || strings.HasPrefix(address, "[::1]:")
 }
 
 // write writes the files, if none of them is there.

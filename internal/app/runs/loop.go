@@ -356,7 +356,7 @@ func (l *runLoop) agentOf(t thread.Thread) string {
 func (l *runLoop) candidates(s *thread.State, now time.Time, limits map[string]agents.Limit) (found []thread.Thread, at time.Time, err error) {
 	wanted := func(t thread.Thread) bool {
 		code := t.OwnedCode()
-		return (l.objective == "" || t.ObjectiveID == l.objective) && t.Executor == thread.ByAgent && (code == nil || code.State == thread.CodeReady || code.State == thread.CodeElsewhere) && !t.PersonsCheckout()
+		return (l.objective == "" || t.ObjectiveID == l.objective) && t.Executor == thread.ByAgent && (code == nil || code.IsCheckedOut()) && !t.PersonsCheckout()
 	}
 	var parked, wakes, asked []thread.Thread
 	for _, t := range s.ThreadsInPhase(thread.RunStarting, thread.RunRunning, thread.RunParked, thread.RunWanted) {

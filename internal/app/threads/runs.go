@@ -147,7 +147,7 @@ func notStarted(c *app.Call, s *thread.State, gone []thread.ThreadID) (all []Not
 	readiness := s.Readiness()
 	for _, t := range page.Threads {
 		owned := t.OwnedCode()
-		if t.LastRun() != nil || t.Held(c.Now()) != nil || t.PersonsCheckout() || owned != nil && owned.State != thread.CodeReady && owned.State != thread.CodeElsewhere || slices.Contains(gone, t.ID) {
+		if t.LastRun() != nil || t.Held(c.Now()) != nil || t.PersonsCheckout() || owned != nil && !owned.IsCheckedOut() || slices.Contains(gone, t.ID) {
 			continue
 		}
 		one := NotStarted{ThreadID: t.ID, Title: t.Title, Next: "leslie run " + string(t.ID)}

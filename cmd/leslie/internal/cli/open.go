@@ -31,7 +31,8 @@ func (e Env) AppEnvironment() app.Environment {
 	return app.Environment{
 		Now: e.Now, NewID: e.NewID, Jitter: e.Jitter, Retry: e.Retry, WithTimeout: e.WithTimeout,
 		Home: e.Home, Config: e.config(), Program: e.Program, Version: e.Version,
-		Environ: e.Environ, Notify: e.notify, Engine: e.Engine, Credentials: e.credentials(), NamedCredentials: e.Getenv("LESLIE_REMOTE_CREDS") != "", Host: e.Host, Send: code.Send,
+		Environ: e.Environ, Notify: e.notify, Engine: e.Engine, Host: e.Host, Send: code.Send,
+		Credentials: e.credentials(), NamedCredentials: e.Getenv("LESLIE_REMOTE_CREDS") != "",
 	}
 }
 

@@ -1,0 +1,162 @@
+package projects
+
+import (
+	"strings"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/app/code"
+	"leslie/internal/fact"
+	"leslie/store"
+	"leslie/store/replica"
+	"leslie/thread"
+	"leslie/warnings"
+)
+
+// This file lets a machine leave a project on several machines, or find its servers at another address.
+
+// RemoteLeaveRequest makes a copy a store of its own.
+type RemoteLeaveRequest struct{}
+
+// RemoteLeaveResult is what the copy was of.
+type RemoteLeaveResult struct {
+	Project string `json:"project"`
+	URL     string `json:"url"`
+	// Old: nobody answered, so operations of others since Revision are not here.
+	Old      bool            `json:"old,omitempty"`
+	Revision thread.Revision `json:"revision"`
+	// Missing has the threads whose published artifacts are not all here, Elsewhere those whose
+	// worktrees are on other machines: leslie code setup makes one of what is here of them.
+	Missing   []thread.ThreadID `json:"missing,omitempty"`
+	Elsewhere []thread.ThreadID `json:"elsewhere,omitempty"`
+	app.Change
+}
+
+// RemoteLeave brings all published files and commits here, as far as they can be had, and makes the
+// copy a store of its own, which the other machines do not see any more. Errors: T501, T505.
+func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) {
+	l := c.Project().Link()
+	if l == nil {
+		return &RemoteLeaveResult{}, nil
+	}
+	d := &RemoteLeaveResult{Project: l.Remote.Project, URL: connectURL(l.Remote), Change: app.Change{Changed: true}}
+	var ids []thread.ThreadID
+	var owners []thread.Thread
+	v, err := c.View(func(s *thread.State) error {
+		ids, owners, d.Elsewhere = nil, s.ThreadsWithCode(), nil
+		for t := range s.Threads.All() {
+			ids = append(ids, t.ID)
+		}
+		for _, t := range owners {
+			if t.OwnedCode().State == thread.CodeElsewhere {
+				d.Elsewhere = append(d.Elsewhere, t.ID)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.Old, d.Revision = c.StoreWarned(warnings.CacheOld), v.Revision
+	for _, id := range ids {
+		if err := c.Fetch(id); err != nil && (c.Context().Err() != nil || !notHere(err)) {
+			return nil, err
+		} else if err != nil {
+			d.Missing = append(d.Missing, id)
+		}
+	}
+	code.BringAll(c, owners)
+	if err := c.Store().Leave(c.Context(), c.LockWait()); err != nil {
+		return nil, err
+	}
+	c.Leave()
+	call := c.StoreCall()
+	commit, err := c.Update(call, func(s *thread.State) (store.Outcome, error) {
+		s.Alone(l.Machine)
+		s.NameHolders(func(name string) string { return strings.TrimSuffix(name, "@"+l.Machine) })
+		return store.Outcome{}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.Wrote(commit)
+	return d, nil
+}
+
+// notHere reports whether an error says that content could not be had.
+func notHere(err error) bool {
+	return codes.Has(err, codes.RemoteUnreachable) || codes.Has(err, codes.RemoteDamaged) || codes.Has(err, codes.ReadFailed) ||
+		codes.Has(err, codes.PermissionDenied) || codes.Has(err, codes.RemoteDiverged)
+}
+
+// elsewhere lets a call go on with servers at another address, and returns the link to them.
+func elsewhere(c *app.Call, was *replica.Link, url string) (*replica.Link, error) {
+	remote, named := splitURL(url)
+	if !named {
+		remote = replica.Remote{URL: strings.Join(app.ServersOf(strings.TrimSuffix(url, "/")), ","), Project: was.Remote.Project}
+	}
+	if remote.Project != was.Remote.Project {
+		return nil, codes.InvalidArgument.New(fact.Of("reason", "this is a copy of "+was.Remote.Project+", and not of "+remote.Project)).WithNext("leslie remote status")
+	}
+	to, err := c.Project().Environment().Link(remote, was.Machine)
+	if err == nil {
+		c.ReadHere()
+		c.Join(to)
+		c.SetChanged(false)
+	}
+	return to, err
+}
+
+// RemoteMoveRequest says where the servers of the project are now.
+type RemoteMoveRequest struct {
+	URL         string // of one server or several, separated by commas; the project's id may follow
+	Credentials string // see RemoteInitRequest
+}
+
+// Faults returns what is wrong with the request.
+func (in RemoteMoveRequest) Faults(name app.Names) []app.Fault { return urlFaults(name, in.URL) }
+
+// RemoteMoveResult is where the log is.
+type RemoteMoveResult struct {
+	Project string `json:"project"`
+	URL     string `json:"url"`
+	Was     string `json:"was"`
+	app.Change
+}
+
+// RemoteMove records that the servers of the project have another address, if the project's log is
+// there, and has all that this machine knows. Errors: T402, T510, T512, T903, T505.
+func RemoteMove(c *app.Call, in RemoteMoveRequest) (*RemoteMoveResult, error) {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	l := c.Project().Link()
+	if l == nil {
+		return nil, codes.InvalidArgument.New(fact.Of("reason", "the project has no remote")).WithNext("leslie help remote")
+	}
+	creds, err := useCredentials(c, in.Credentials)
+	if err != nil {
+		return nil, err
+	}
+	to, err := elsewhere(c, l, in.URL)
+	if err != nil {
+		return nil, err
+	}
+	d := &RemoteMoveResult{Project: to.Remote.Project, URL: connectURL(to.Remote), Was: connectURL(l.Remote)}
+	asking, cancel := c.Project().Environment().Timeout(c.Context(), remoteFor)
+	defer cancel()
+	if _, err := to.Ledger.Head(asking); err != nil {
+		return nil, remoteFailed(c.Context(), err)
+	}
+	if _, _, err := c.Store().Head(c.Context()); err != nil {
+		return nil, err
+	}
+	if d.Changed = to.Remote != l.Remote; d.Changed {
+		err = c.Store().Connect(c.Context(), c.LockWait(), to)
+	}
+	if err == nil {
+		err = keepCredentials(c.Store(), creds)
+	}
+	c.SetChanged(d.Changed)
+	return d, err
+}
