@@ -68,8 +68,8 @@ type LeftCode struct {
 
 // Prune removes the worktrees of threads that are terminated, whose code has landed,
 // and that have nothing that is not committed; each as CodeRemove does, in an operation of
-// its own. What cannot be removed is left, with the reason. What is left here of threads that ended
-// on another machine goes, too. The worktrees in which merges are validated go with their threads.
+// its own; a removal whose process was killed is finished. What cannot be removed is left, with the
+// reason. What is left here of threads that ended on another machine goes, too. The worktrees in which merges are validated go with their threads.
 // Of the refs that keep what removed worktrees had, those go that a branch has by now, and those
 // older than code.keep; no record changes. Errors: T801, T904, those of reading, T903 for the
 // configuration.
@@ -204,6 +204,9 @@ func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo, all bool) error {
 			return err
 		}
 		how := t.OwnedCode().Removed
+		if t.OwnedCode().State == thread.CodeRemoving && how.Ref == ref {
+			continue // the removal goes on from it
+		}
 		named := how != nil && how.Ref == ref && at == git.Commit(cmp.Or(how.Rescue, how.Tip))
 		var until time.Time
 		if named {
@@ -257,7 +260,8 @@ func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo, all bool) error {
 // the call is an error.
 func prune(c *app.Call, t thread.Thread) (reason string, err error) {
 	remove := c.ForCommand("code remove")
-	_, err = Remove(remove, RemoveRequest{Thread: string(t.ID), checked: true, DropBranch: Missing(WorktreeDir(c, t))})
+	whole := t.OwnedCode().State == thread.CodeReady // else it has begun, and its branch stays unless it has landed
+	_, err = Remove(remove, RemoveRequest{Thread: string(t.ID), checked: whole, DropBranch: whole && Missing(WorktreeDir(c, t))})
 	c.Warn(remove.Warnings()...)
 	if e := codes.Of(err); e != nil && e.Code() != codes.Interrupted {
 		return e.Error(), nil
@@ -289,7 +293,7 @@ func RemoveLanded(c *app.Call, id thread.ThreadID) (removed *RemoveResult, why s
 	if StandsIn(c, dir) {
 		return nil, "you stand in its worktree (cd " + external.Word(repo.Top) + ", then leslie code remove " + string(id) + ")", nil
 	}
-	removed, err = Remove(c, RemoveRequest{Thread: string(id), checked: checked, DropBranch: Missing(dir)})
+	removed, err = Remove(c, RemoveRequest{Thread: string(id), checked: checked, DropBranch: checked && Missing(dir)})
 	if e := codes.Of(err); e != nil && e.Code() != codes.Interrupted {
 		return nil, e.Error(), nil
 	}
@@ -336,6 +340,8 @@ func whyLeft(c *app.Call, repo *git.Repo, t thread.Thread) (string, error) {
 		return "the thread is " + string(t.Status), nil
 	case code.State == thread.CodeElsewhere:
 		return StaysElsewhere(code), nil
+	case code.State == thread.CodeRemoving: // its process was killed, or goes on
+		return "", nil
 	case code.State != thread.CodeReady:
 		return "the worktree is " + string(code.State), nil
 	case !code.Made.Worktree:

@@ -146,6 +146,11 @@ func (r *ready) checkOnce(a postcondition) (where side, problem string) {
 	case a.said == saidFailed && equalExceptUnreferenced(r.raw, raw):
 		return sideBefore, ""
 	case a.said == saidDone && a.settled && maps.Equal(a.normalized(raw, r.known), r.ref.after.files):
+		if a.release != nil {
+			if err := a.release(); err != nil {
+				return sideAfter, err.Error()
+			}
+		}
 		return sideAfter, a.Healthy() // doctor verifies every checksum
 	}
 	return r.check(a)

@@ -29,10 +29,11 @@ type scarcity struct {
 	fill    func(dir string, left int) error
 }
 
+// Without what fills it, each disk has more than doctor calls full.
 func scarcities() []scarcity {
 	return []scarcity{
-		{"pages", "size=1m,mode=755", fillPages},
-		{"files", "size=4m,nr_inodes=220,mode=755", fillFiles},
+		{"pages", "size=24m,mode=755", fillPages},
+		{"files", "size=24m,nr_inodes=320,mode=755", fillFiles},
 	}
 }
 
