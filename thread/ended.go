@@ -1,6 +1,7 @@
 package thread
 
 import (
+	"strings"
 	"time"
 
 	"leslie/codes"
@@ -34,6 +35,25 @@ func (t Thread) HandedOver(now time.Time) *Handover {
 		return nil
 	}
 	return &t.Handed[0]
+}
+
+// TakenFromElsewhere returns who had the thread on another machine when its holder took it over, until
+// that machine has sent what it had of the code since; "" for nobody.
+func (t Thread) TakenFromElsewhere(now time.Time) string {
+	h, code := t.HandedOver(now), t.OwnedCode()
+	if h == nil || code == nil || h.How != howTaken {
+		return ""
+	}
+	_, machine, _ := strings.Cut(h.From, "@")
+	if _, at, _ := strings.Cut(h.By.Actor, "@"); machine == "" || machine == at {
+		return ""
+	}
+	for _, sent := range code.AllSent() {
+		if sent.Machine == machine && sent.At.After(h.By.At) {
+			return ""
+		}
+	}
+	return h.From
 }
 
 // Said says who had the thread before: "w1, who released it at TIME: why".

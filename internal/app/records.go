@@ -65,6 +65,18 @@ func CodeOf(t thread.Thread) *CodeRecord {
 	}
 }
 
+// CodeLeft is work on a thread that is on this machine alone: whoever has the thread works on another
+// one, which does not have it.
+type CodeLeft struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Branch   string          `json:"branch"`
+	Machine  string          `json:"machine"` // where the thread's worktree is
+	Commits  int             `json:"commits"` // of the branch here
+	// Files is how many files and folders are not committed in Worktree, "" if there are none.
+	Files    int    `json:"files"`
+	Worktree string `json:"worktree,omitempty"`
+}
+
 // CodeAmount says how much a thread changed in its code.
 type CodeAmount struct {
 	Commits int `json:"commits"` // its own that the target lacks

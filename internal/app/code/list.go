@@ -41,8 +41,8 @@ type Item struct {
 	// committed there when the thread was last handed on.
 	Machine     string `json:"machine,omitempty"`
 	Uncommitted int    `json:"uncommitted,omitempty"`
-	// OnlyHere is how many commits the branch has on this machine that the other has not.
-	OnlyHere int `json:"onlyHere,omitempty"`
+	// Left is what this machine has of it that the other has not; nil for nothing.
+	Left *app.CodeLeft `json:"left,omitempty"`
 	// CheckedOut is what the worktree has checked out if it is not the thread's branch, ""
 	// for a detached head.
 	CheckedOut *string `json:"checkedOut,omitempty"`
@@ -222,6 +222,12 @@ func lookAtCode(c *app.Call, items []Item) error {
 	if err != nil {
 		return unlessLate(c, err)
 	}
+	left := LeftHere(c, owners...)
+	for i := range items {
+		if at := slices.IndexFunc(left, func(l app.CodeLeft) bool { return l.ThreadID == items[i].ThreadID }); at >= 0 {
+			items[i].Left = &left[at]
+		}
+	}
 	failed := make([]error, len(items))
 	SeveralAtOnce(len(items), func(i int) { failed[i] = items[i].look(ctx, c, repo, tips, upstreams) })
 	for _, err := range failed {
@@ -337,15 +343,6 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 	}
 	text := string(head)
 	item.Head = &text
-	if here := tips["refs/heads/"+item.Branch]; item.Machine != "" && here != "" && code.Sent != nil {
-		known, err := isSent(ctx, repo, code, here)
-		if err == nil && !known {
-			item.OnlyHere, _, err = repo.Count(ctx, here, git.Commit(code.Sent.Tip))
-		}
-		if err != nil {
-			return err
-		}
-	}
 	u, ahead, err := repo.Ahead(ctx, upstreams, item.Branch, head, code.Target)
 	if err != nil {
 		return err

@@ -64,10 +64,12 @@ type ContextCode struct {
 	Branch string           `json:"branch"`
 	// Folder is where to work, absolute: the project's folder in the worktree; "" if that is on
 	// another machine, Machine.
-	Folder  string  `json:"folder"`
-	Machine string  `json:"machine,omitempty"`
-	Target  *string `json:"target"` // the branch from which it started, null for a commit
-	Start   string  `json:"start"`
+	Folder  string `json:"folder"`
+	Machine string `json:"machine,omitempty"`
+	// Left is what this machine alone has of code that is on another one; nil for nothing.
+	Left   *app.CodeLeft `json:"left,omitempty"`
+	Target *string       `json:"target"` // the branch from which it started, null for a commit
+	Start  string        `json:"start"`
 	// Moved says that the repository is not where it was, and which line records where it is.
 	Moved string `json:"moved,omitempty"`
 	// FailedChecks has how the checks of done ended that failed when they last ran.
@@ -156,6 +158,9 @@ func Context(c *app.Call, in ContextRequest) (*ContextResult, error) {
 	d.Moved = merges.Moved(c, d.Thread, d.builtOn)
 	if d.Code != nil {
 		d.Code.Behind = code.Behind(c, d.Thread, d.codeOn, d.landsIn)
+		if left := code.LeftHere(c, d.Thread); len(left) > 0 {
+			d.Code.Left = &left[0]
+		}
 	}
 	d.measure(c)
 	for i := range d.References {

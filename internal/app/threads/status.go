@@ -44,6 +44,8 @@ type SummaryResult struct {
 	NotStartedMore int          `json:"notStartedMore,omitempty"`
 	// WorktreeGone has the threads that go on and whose worktrees are not where they were.
 	WorktreeGone []thread.ThreadID `json:"worktreeGone,omitempty"`
+	// LeftHere is what this machine alone has of the code of threads that are on others.
+	LeftHere []app.CodeLeft `json:"leftHere,omitempty"`
 }
 
 // Summary counts the records of the store, and lists what waits for somebody. Errors:
@@ -68,6 +70,7 @@ func Summary(c *app.Call, in SummaryRequest) (*SummaryResult, error) {
 	}
 	if err == nil {
 		d.addWorktreesGone(c, owners)
+		d.LeftHere = code.LeftHere(c, owners...)
 		err = d.addRuns(c, run, in.Since)
 	}
 	if err != nil {
@@ -114,8 +117,11 @@ type StatusResult struct {
 	// be at work.
 	Former *thread.FormerClaim `json:"former,omitempty"`
 	// Handed says who had it before its holder; nil for nobody.
-	Handed   *thread.Handover `json:"handed,omitempty"`
-	Mistakes *thread.Mistakes `json:"mistakes"`
+	Handed *thread.Handover `json:"handed,omitempty"`
+	// TakenFromElsewhere is who had it on another machine when it was taken over; "" if nobody, or if
+	// that machine has handed its work on since.
+	TakenFromElsewhere string           `json:"takenFromElsewhere,omitempty"`
+	Mistakes           *thread.Mistakes `json:"mistakes"`
 	// Wakeable: it is suspended, and all its children are terminated.
 	Wakeable bool `json:"wakeable"`
 	// Run is the newest run of its agent, if leslie has started one, and Runs what all have used.
@@ -168,7 +174,7 @@ func Status(c *app.Call, in StatusRequest) (*StatusResult, error) {
 		}
 		d.Injections, d.Checkpoints = app.InjectionsOf(t), app.CheckpointsOf(t, false)
 		d.Former = t.AtWork(now)
-		d.Handed = t.HandedOver(now)
+		d.Handed, d.TakenFromElsewhere = t.HandedOver(now), t.TakenFromElsewhere(now)
 		d.Claim, d.Mistakes, d.Wakeable = app.CurrentClaim(c, t), t.Mistakes, s.Resumable(t)
 		if d.Run = app.LastRunOf(c, t); d.Run != nil {
 			d.Runs = thread.RunsOf(t)

@@ -47,8 +47,8 @@ func (d codeText) Text(p *page.Page) {
 		if i.Pushed != nil {
 			p.Line("%s: %s has %s that %s lacks", i.ThreadID, i.Pushed.Upstream, page.Plural(i.Pushed.Commits, "commit"), i.Branch)
 		}
-		if i.OnlyHere > 0 {
-			p.Line("%s: %s here has %s that %s does not have (leslie publish %s)", i.ThreadID, i.Branch, page.Plural(i.OnlyHere, "commit"), i.Machine, i.ThreadID)
+		if i.Left != nil {
+			p.Line("%s: here is %s", i.ThreadID, page.LeftText(p, *i.Left))
 		}
 		if l := i.LandedElsewhere; l != nil {
 			p.Line("%s: landed on another machine as %s, which %s here does not have yet (git pull)", i.ThreadID, short(&l.Commit), cmp.Or(l.Onto, string(l.Into)))

@@ -44,3 +44,21 @@ func ChangesText(a *app.CodeAmount) string {
 func SizeText(files, added, removed int) string {
 	return Plural(files, "file") + " +" + strconv.Itoa(added) + " -" + strconv.Itoa(removed)
 }
+
+// LeftText says what is left on this machine of code that is on another one, and how it is handed on:
+// "1 commit on leslie/health and 2 files not committed in DIR, which vm-1 does not have (commit there,
+// then leslie publish health)".
+func LeftText(p *Page, l app.CodeLeft) string {
+	text, hand := "", "leslie publish "+string(l.ThreadID)
+	if l.Commits > 0 {
+		text = Plural(l.Commits, "commit") + " on " + l.Branch
+	}
+	if l.Files > 0 {
+		if text != "" {
+			text += " and "
+		}
+		text += Plural(l.Files, "file") + " not committed in " + p.Place(l.Worktree)
+		hand = "commit there, then " + hand
+	}
+	return text + ", which " + l.Machine + " does not have (" + hand + ")"
+}

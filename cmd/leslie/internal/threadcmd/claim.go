@@ -38,7 +38,7 @@ func (d claimText) Text(p *page.Page) {
 	}
 	p.Field("worktree", d.Worktree)
 	if d.TakenFrom != nil && d.Worktree != "" {
-		p.Line("what %s has not handed on is not in it: leslie publish %s there brings that", *d.TakenFrom, *d.ThreadID)
+		p.Field("not handed on", notHandedOn(*d.ThreadID, *d.TakenFrom))
 	}
 	if len(d.Brought) > 0 {
 		p.Line("its worktree begins with the code of %s", app.Joined(d.Brought))
@@ -52,6 +52,14 @@ func (d claimText) Text(p *page.Page) {
 	if d.Taken() {
 		p.Line("next: leslie context --thread %s", string(*d.ThreadID))
 	}
+}
+
+// notHandedOn says of a thread that was taken over what is not in its worktree; "" if from is.
+func notHandedOn(id thread.ThreadID, from string) string {
+	if from == "" {
+		return ""
+	}
+	return "what only the machine of " + from + " has: leslie publish " + string(id) + " there brings it"
 }
 
 // reopenedText says who reopened a thread, when and why.

@@ -270,8 +270,12 @@ func (b *contextBlock) code() string {
 	case code == nil:
 		return saying("branch", b.Thread.Branch) + saying("worktree", b.Thread.Worktree)
 	case code.State == thread.CodeElsewhere:
-		return saying("code", "branch "+code.Branch+"; its worktree is on "+code.Machine+", not on this machine; leslie claim "+id+
+		line := saying("code", "branch "+code.Branch+"; its worktree is on "+code.Machine+", not on this machine; leslie claim "+id+
 			" or leslie code setup "+id+" makes one here with the commits that have come")
+		if code.Left != nil {
+			line += saying("only here", page.LeftText(&page.Page{}, *code.Left))
+		}
+		return line
 	case code.State == thread.CodeMaking:
 		return saying("code", "its worktree is not finished; leslie code setup "+id+" finishes it")
 	case code.State == thread.CodeRemoving || code.State == thread.CodeRemoved:
@@ -376,6 +380,9 @@ func (b *contextBlock) standing() string {
 	}
 	if was := b.Thread.AtWork(b.At); was != nil && b.Thread.Ended == nil {
 		out.WriteString(saying("claim ended", was.Said()))
+	}
+	if b.Code != nil && b.Code.Machine == "" {
+		out.WriteString(saying("not handed on", notHandedOn(b.Thread.ID, b.Thread.TakenFromElsewhere(b.At))))
 	}
 	if h := b.Thread.HandedOver(b.At); h != nil && b.Thread.AtWork(b.At) == nil { // else it is told above
 		out.WriteString(saying("before you", h.Said()))

@@ -42,12 +42,13 @@ func (d summaryText) Text(p *page.Page) {
 	}
 	heldText(p, d.Held)
 	waitingText(p, d.SummaryResult, d.agent)
+	leftText(p, d.LeftHere)
 	runsText(p, d.SummaryResult)
 }
 
 // WorthALook marks an answer of leslie alone: something goes on, waits, or has ended of late.
 func (d summaryText) WorthALook() bool {
-	return len(d.Waiting)+len(d.Held)+len(d.Runs) > 0 || d.Loop != nil
+	return len(d.Waiting)+len(d.Held)+len(d.Runs)+len(d.LeftHere) > 0 || d.Loop != nil
 }
 
 // runsText lists what agents did, and whether a process starts them.
@@ -98,6 +99,13 @@ func notStartedText(p *page.Page, d *threads.SummaryResult) {
 	}
 	for _, id := range d.WorktreeGone {
 		p.Line("the worktree of %s is not there: leslie code restore %s", id, id)
+	}
+}
+
+// leftText lists what is left here of threads that are on other machines.
+func leftText(p *page.Page, left []app.CodeLeft) {
+	for _, l := range left {
+		p.Line("only here, of %s: %s", l.ThreadID, page.LeftText(p, l))
 	}
 }
 
@@ -238,6 +246,9 @@ func (d StatusText) Text(p *page.Page) {
 	if d.Former != nil && d.Ended == nil {
 		p.Line("%s", d.Former.Said())
 	}
+	if d.Code != nil && d.Code.Machine == "" {
+		p.Field("not handed on", notHandedOn(d.ThreadID, d.TakenFromElsewhere))
+	}
 	if d.Run != nil {
 		p.Field("run", d.Run.Agent+", "+page.RunEnding(*d.Run)+page.WithSeparator(", ", page.TotalsText(d.Runs)))
 		p.Field("changed in your checkout while it ran", app.Joined(d.Run.Elsewhere))
@@ -302,8 +313,8 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 	if i.State == thread.CodeRemoved {
 		return
 	}
-	if i.OnlyHere > 0 {
-		p.Line("only here: %s on %s that %s does not have (leslie publish %s)", page.Plural(i.OnlyHere, "commit"), i.Branch, i.Machine, id)
+	if i.Left != nil {
+		p.Line("only here: %s", page.LeftText(p, *i.Left))
 	}
 	if i.Machine != "" && i.Uncommitted > 0 {
 		p.Line("not committed on %s: %s, which stay there", i.Machine, page.Plural(i.Uncommitted, "file"))
