@@ -148,7 +148,6 @@ func (w *machinesWalk) answer(path ...string) string {
 type walkItem struct {
 	State, Branch, Worktree, Machine, Head string
 	Landed                                 bool
-	OnlyHere                               int
 }
 
 func (w *machinesWalk) code(id string) (item walkItem) {
@@ -267,7 +266,7 @@ func (w *machinesWalk) step() {
 	w.check()
 }
 
-// land lands a thread: what others have sent of it is in the branch, if leslie says so.
+// land lands a thread: what others have sent of it is in the branch, or W809 says that it waits beside it.
 func (w *machinesWalk) land(id string) {
 	how := []string{"--merge", "--squash", "--rebase"}[w.r.IntN(3)]
 	if w.say("land", id, how) != 0 {
@@ -280,8 +279,11 @@ func (w *machinesWalk) land(id string) {
 	if strings.Contains(status, `"status":"nothing_to_do"`) || strings.Contains(status, `"status":"nothing"`) {
 		return
 	}
-	main := w.has("main")
+	main, waits := w.has("main"), strings.Contains(status, `"W809"`) && strings.Contains(status, "leslie/machines/")
 	for name := range w.sent[id] {
+		if waits && !main[name] {
+			continue
+		}
 		require.True(w.t, main[name], "%s landed without %s\n%s\n%s", id, name, status, w.story())
 	}
 	w.nowSent(id)

@@ -7,16 +7,21 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
-// endRounds is how often leftover processes are looked for: each may have started others.
-const endRounds = 5
+const (
+	// endLooks is how often leftover processes are looked for, endPause apart: each may have started
+	// others, and one that was killed is gone only once the system has ended it.
+	endLooks = 400
+	endPause = 5 * time.Millisecond
+)
 
-// endMarked kills the processes whose environment has some entries, and returns how many it
-// found. A process that runs as somebody else cannot be looked at.
+// endMarked kills the processes whose environment has some entries, waits until they are gone, and
+// returns how many it found. A process that runs as somebody else cannot be looked at.
 func endMarked(entries []string) (found int) {
 	seen := map[int]bool{}
-	for range endRounds {
+	for range endLooks {
 		more := false
 		for _, pid := range marked(entries) {
 			if pid == os.Getpid() {
@@ -29,6 +34,7 @@ func endMarked(entries []string) (found int) {
 		if !more {
 			break
 		}
+		time.Sleep(endPause)
 	}
 	return len(seen)
 }

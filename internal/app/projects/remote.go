@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/app/code"
 	"leslie/internal/fact"
 	"leslie/internal/ledger"
 	"leslie/store"
@@ -292,10 +294,18 @@ type ConnectRequest struct {
 	Dir         string // absolute
 	URL         string // with the project's id behind the last slash
 	Credentials string // see RemoteInitRequest
+	// Machine is the name that this machine had in the project before, "" for a new one: claims and
+	// worktrees that are in its name are its own again.
+	Machine string
 }
 
 // Faults returns what is wrong with the request.
 func (in ConnectRequest) Faults(name app.Names) []app.Fault {
+	if in.Machine != "" && !regexp.MustCompile(`^[a-z0-9-]{1,24}-[a-z0-9]{8}$`).MatchString(in.Machine) { // see machineName
+		k := app.NewChecks(name)
+		k.Add("Machine", in.Machine, "is no name of a machine, as leslie remote status shows them")
+		return k.Faults
+	}
 	if faults := urlFaults(name, in.URL); len(faults) > 0 {
 		return faults
 	}
@@ -324,6 +334,9 @@ type ConnectResult struct {
 	Machine  string          `json:"machine"`
 	Revision thread.Revision `json:"revision"`
 	Threads  int             `json:"threads"`
+	// Was is the machine whose worktrees are in this repository: this one may be that, and have lost its
+	// copy of the project. "" if there are none.
+	Was string `json:"was,omitempty"`
 	app.Change
 }
 
@@ -341,7 +354,7 @@ func Connect(ctx context.Context, env app.Environment, caller app.Caller, r app.
 	remote, _ := splitURL(in.URL)
 	env.Credentials = cmp.Or(in.Credentials, env.Credentials)
 	p := app.NewProject(env, in.Dir)
-	link, err := env.Link(remote, machineName(env))
+	link, err := env.Link(remote, cmp.Or(in.Machine, machineName(env)))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -385,12 +398,25 @@ func copyFrom(p *app.Project, ctx context.Context, st *store.Store, link *replic
 	known, err := replica.Read(p.Root())
 	if err != nil {
 		return nil, nil, err
-	} else if known == nil {
+	}
+	was := ""
+	if known != nil {
+		if was, err = st.Machine(); err != nil {
+			return nil, nil, err
+		}
+	}
+	switch {
+	case known != nil && (in.Machine == "" || in.Machine == was):
+		link.Machine = was
+	case known != nil:
+		if err := mustHaveWritten(ctx, st, in.Machine); err != nil {
+			return nil, nil, err
+		}
+		fallthrough
+	default:
 		if err := st.Connect(ctx, store.Wait{Timeout: r.LockTimeout}, link); err != nil {
 			return nil, nil, err
 		}
-	} else if link.Machine, err = st.Machine(); err != nil {
-		return nil, nil, err
 	}
 	if err := keepCredentials(st, creds); err != nil {
 		return nil, nil, err
@@ -407,7 +433,25 @@ func copyFrom(p *app.Project, ctx context.Context, st *store.Store, link *replic
 			WithHint("Go on with the same line").WithNext("leslie connect " + in.URL)
 	}
 	d.Revision = v.Revision
-	return c, d, err
+	if err != nil {
+		return c, d, err
+	}
+	if in.Machine != "" {
+		return c, d, mustHaveWritten(ctx, st, in.Machine)
+	}
+	d.Was = code.MachineOfWorktrees(c)
+	return c, d, nil
+}
+
+// mustHaveWritten refuses the name of a machine that has never written in the project. Errors: T903,
+// those of reading.
+func mustHaveWritten(ctx context.Context, st *store.Store, machine string) error {
+	h, err := st.History(ctx, store.HistoryQuery{})
+	if err != nil || slices.ContainsFunc(h.Operations, func(op thread.Operation) bool { return op.Machine == machine }) {
+		return err
+	}
+	return codes.InvalidArgument.New(fact.Of("reason", "no machine "+machine+" has written in this project")).
+		WithHint("leslie remote status shows the names on a machine that has the project").WithNext("leslie help connect")
 }
 
 // mayConnect refuses a folder that is in a project, unless it is a copy that was begun.
@@ -675,8 +719,10 @@ func RemoteRestore(c *app.Call, in RemoteRestoreRequest) (*RemoteRestoreResult, 
 	if err := mayRestore(c); err != nil {
 		return nil, err
 	}
-	if err := keepCredentials(c.Store(), creds); err != nil {
-		return nil, err
+	if in.URL != "" || c.Store().Credentials() == "" { // else a writer's machine would stay an administrator's
+		if err := keepCredentials(c.Store(), creds); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.Store().Fill(c.Context(), c.LockWait(), made, uploading(c)); err != nil {
 		return nil, err

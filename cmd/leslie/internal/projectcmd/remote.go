@@ -127,7 +127,11 @@ func (d remoteRestoreText) Text(p *page.Page) {
 		p.Field("content stored again", d.Renewed)
 	}
 	for _, c := range d.Damaged {
-		p.Field("still damaged, and not on this machine", c.What)
+		where := "not on this machine"
+		if c.Here {
+			where = "the servers do not keep what this machine has stored again"
+		}
+		p.Field("still damaged", c.What+" ("+where+")")
 	}
 }
 
@@ -315,12 +319,18 @@ func RemoteMove() *cli.Command {
 	}
 }
 
-type connectText struct{ *projects.ConnectResult }
+type connectText struct {
+	*projects.ConnectResult
+	url string
+}
 
 func (d connectText) Text(p *page.Page) {
 	p.Line("connected %s/%s to %s at revision %d: %s", d.Root, app.StoreFolder, d.Project, d.Revision,
 		page.Plural(d.Threads, "thread"))
 	p.Field("machine", d.Machine)
+	if d.Was != "" {
+		p.Line("worktrees of %s are here; if this machine was that, and lost its copy: leslie connect %s --machine %s", d.Was, d.url, d.Was)
+	}
 	p.Line("next: leslie list")
 }
 
@@ -331,12 +341,17 @@ func Connect() *cli.Command {
 		Unrecorded: true,
 		Detail: "URL is what leslie remote init and leslie remote status show. The folder gets a store with the " +
 			"whole history; artifacts come when you look at a thread. Credentials are in the file that --creds names, " +
-			"or LESLIE_REMOTE_CREDS, else in ~/.leslie/remote.creds. Run it again if it was interrupted.",
+			"or LESLIE_REMOTE_CREDS, else in ~/.leslie/remote.creds. Run it again if it was interrupted. A machine that " +
+			"has lost its copy takes the name that it had with --machine: its claims and worktrees are its own again.",
 		Example:  "leslie connect nats://one.example.com/proj-k3v7q2ma",
-		Operands: []cli.Operand{urlOperand(true)}, Flags: []cli.Flag{credsFlag()},
+		Operands: []cli.Operand{urlOperand(true)},
+		Flags: []cli.Flag{credsFlag(),
+			cli.NewFlag("machine", cli.AnyText("NAME"), "the name of this machine in the project before, as leslie remote status shows it")},
 		Run: func(c *cli.Call) (cli.Data, error) {
-			in := projects.ConnectRequest{Dir: c.Who.Dir, URL: c.Operand(0), Credentials: absolute(c, c.Text("creds"))}
-			checkURL(c, in.Faults)
+			in := projects.ConnectRequest{
+				Dir: c.Who.Dir, URL: c.Operand(0), Credentials: absolute(c, c.Text("creds")), Machine: c.Text("machine"),
+			}
+			c.CheckRequest(in.Faults, map[string]string{"URL": "URL", "Machine": "--machine"})
 			if err := c.Usage(); err != nil {
 				return nil, err
 			}
@@ -345,7 +360,7 @@ func Connect() *cli.Command {
 			if d == nil {
 				return nil, err
 			}
-			return connectText{d}, err
+			return connectText{d, c.Operand(0)}, err
 		},
 	}
 }

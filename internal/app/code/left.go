@@ -1,0 +1,113 @@
+package code
+
+import (
+	"context"
+	"slices"
+
+	"leslie/internal/app"
+	"leslie/internal/git"
+	"leslie/thread"
+)
+
+// This file finds what is left on this machine of code whose worktree is on another one by now.
+
+// LeftHere returns what is left here of the code of threads, without that of which git cannot say it
+// within OverlapTime.
+func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
+	owners = slices.DeleteFunc(slices.Clone(owners), func(t thread.Thread) bool {
+		return t.OwnedCode() == nil || t.OwnedCode().State != thread.CodeElsewhere
+	})
+	if len(owners) == 0 {
+		return nil
+	}
+	repo, err := OpenRepo(c)
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := c.Project().Environment().Timeout(c.Context(), OverlapTime)
+	defer cancel()
+	refs := make([]string, len(owners))
+	for i, t := range owners {
+		refs[i] = "refs/heads/" + t.Branch
+	}
+	tips, err := repo.Tips(ctx, refs)
+	if err != nil {
+		return nil
+	}
+	var worktrees []git.Listed
+	if len(tips) > 0 {
+		if worktrees, err = repo.Worktrees(ctx); err != nil {
+			return nil
+		}
+	}
+	for _, t := range owners {
+		if l, err := leftOf(ctx, repo, t, tips["refs/heads/"+t.Branch], worktrees); err == nil && l != nil {
+			all = append(all, *l)
+		}
+	}
+	return all
+}
+
+// leftOf returns what the branch of code that is elsewhere has here, tip, and the worktree that has it
+// checked out; nil for nothing.
+func leftOf(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commit, worktrees []git.Listed) (*app.CodeLeft, error) {
+	code := t.OwnedCode()
+	if tip == "" || !InRepo(t, repo) {
+		return nil, nil
+	}
+	l := &app.CodeLeft{ThreadID: t.ID, Branch: t.Branch, Machine: code.Machine}
+	known, err := isSent(ctx, repo, code, tip)
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		has := git.Commit(code.Start)
+		if code.Sent != nil {
+			has = git.Commit(code.Sent.Tip)
+		}
+		if l.Commits, _, err = repo.Count(ctx, tip, has); err != nil {
+			return nil, err
+		}
+	}
+	if i := slices.IndexFunc(worktrees, func(w git.Listed) bool { return w.Branch == t.Branch && !w.Missing }); i >= 0 {
+		status, err := worktrees[i].Status(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if l.Files = len(status.Dirty) + len(status.Untracked); l.Files > 0 {
+			l.Worktree = worktrees[i].Dir
+		}
+	}
+	if l.Commits+l.Files == 0 {
+		return nil, nil
+	}
+	return l, nil
+}
+
+// MachineOfWorktrees returns the machine on which the code of threads is whose branches are checked out
+// in worktrees here: this machine may be that one, and have lost its copy of the project. "" for none.
+func MachineOfWorktrees(c *app.Call) string {
+	var owners []thread.Thread
+	_, err := c.View(func(s *thread.State) error {
+		owners = s.ThreadsWithCode()
+		return nil
+	})
+	if err != nil || len(owners) == 0 {
+		return ""
+	}
+	repo, err := OpenRepo(c)
+	if err != nil {
+		return ""
+	}
+	worktrees, err := repo.Worktrees(c.Context())
+	if err != nil {
+		return ""
+	}
+	for _, t := range owners {
+		at := t.OwnedCode()
+		if at.State == thread.CodeElsewhere && slices.ContainsFunc(worktrees, func(w git.Listed) bool { return w.Branch == t.Branch }) {
+			return at.Machine
+		}
+	}
+	return ""
+}
