@@ -167,11 +167,12 @@ var table = [...]Entry{
 		Code: UnreadMessages, Name: "UnreadMessages", Kind: "unread_messages", Expected: true,
 		Title:    "Unread messages",
 		Template: "Thread '{id}' has {count} unread messages", Subject: "threadId",
-		One: "Thread '{id}' has 1 unread message", Counted: "count",
+		One: "Thread '{id}' has 1 unread message", Counted: "count", None: "Thread '{id}' has open comments. Its agent acts on them, and resolves each, before it completes the thread.",
 		Explanation: "Its agent reads them before it completes the thread.",
 		Causes: []string{
 			"Somebody sent the thread information with leslie inject while its agent worked.",
 			"leslie context was called by somebody who does not speak for the thread, which does not count as read.",
+			"Comments on the thread are open.",
 		},
 		Hint:        "Read them with leslie context, act on them, then complete the thread",
 		Next:        "leslie context {threadId}",

@@ -31,7 +31,7 @@ func TestAnOpenCommentKeepsAThreadFromBeingDoneAndMerged(t *testing.T) {
 	assert.Equal(t, thread.Unread{Comments: 1}, w.UnreadOf(it))
 	_, waits := w.UnreadOf(it).Warning("it")
 	assert.False(t, waits, "it is no message until it is sent")
-	failed(t, w.UnreadOf(it).Refusal("it"), codes.UnreadMessages, map[string]any{"count": 1, "comments": 1})
+	failed(t, w.UnreadOf(it).Refusal("it"), codes.UnreadMessages, map[string]any{"count": 0, "comments": 1})
 	failed(t, w.Reviewed([]thread.ThreadID{"other", "it"}, all), codes.CommentsOpen, map[string]any{"threadId": thread.ThreadID("it"), "count": 1})
 	require.NoError(t, w.Reviewed([]thread.ThreadID{"it"}, func(c thread.Comment) bool { return c.Path != "plan.md" }), "the merge does not bring it")
 

@@ -51,16 +51,21 @@ func (u Unread) Warning(id ThreadID) (w warnings.Warning, ok bool) {
 	return warnings.MessagesWaiting.New(fact.Of("threadId", id), fact.Of("count", u.Count), fact.Of("immediate", u.Immediate)), u.Count > 0
 }
 
-// All counts unread messages and open comments together.
-func (u Unread) All() Unread {
-	return Unread{Count: u.Count + u.Comments, Immediate: u.Immediate, Comments: u.Comments}
+// Warnings returns W105 for a thread's unread messages, and W818 for its open comments.
+func (u Unread) Warnings(id ThreadID) (all warnings.List) {
+	if w, ok := u.Warning(id); ok {
+		all = append(all, w)
+	}
+	if u.Comments > 0 {
+		all = append(all, warnings.CommentsOpen.New(fact.Of("threadId", id), fact.Of("count", u.Comments)))
+	}
+	return all
 }
 
 // Refusal returns T113, for an agent that finishes its thread with unread messages, or with
-// open comments, which count as such.
+// open comments.
 func (u Unread) Refusal(id ThreadID) error {
-	all := u.All()
-	facts := []fact.Fact{fact.Of("threadId", id), fact.Of("count", all.Count), fact.Of("immediate", all.Immediate)}
+	facts := []fact.Fact{fact.Of("threadId", id), fact.Of("count", u.Count), fact.Of("immediate", u.Immediate)}
 	if u.Comments == 0 {
 		return codes.UnreadMessages.New(facts...)
 	}

@@ -491,6 +491,15 @@ var table = [...]Entry{
 		Hint:        "Commit them there, then leslie publish",
 	},
 	{
+		Code: CommentsOpen, Name: "CommentsOpen", Kind: "comments_open",
+		Title:    "Comments open",
+		Template: "Thread '{threadId}' has {count} open comments",
+		One:      "Thread '{threadId}' has 1 open comment", Counted: "count",
+		Context:     []string{"threadId", "count"},
+		Explanation: "Somebody completes a thread whose comments nobody has resolved. Its own agent cannot (T113).",
+		Hint:        "Read them with leslie comments; leslie comment resolve closes one that was acted on",
+	},
+	{
 		Code: RequestReplayed, Name: "RequestReplayed", Kind: "request_replayed",
 		Title:       "Request replayed",
 		Template:    "This request was answered before; nothing was changed",

@@ -76,6 +76,7 @@ const (
 	CommitsNotSent       Code = "W815"
 	CommitsNotHere       Code = "W816"
 	UncommittedElsewhere Code = "W817"
+	CommentsOpen         Code = "W818"
 	RequestReplayed      Code = "W901"
 )
 

@@ -204,19 +204,22 @@ func (c *Call) MessagesWait(s *thread.State) bool {
 }
 
 // MayFinish keeps, inside a rule, an agent from completing its thread while messages
-// are unread or comments open (T113); anybody else is warned (W105). Errors: T101, T105, T113.
+// are unread or comments open (T113); anybody else is warned (W105, W818). Errors: T101, T105, T113.
 func (c *Call) MayFinish(s *thread.State, id string) error {
 	t, err := s.Thread(id)
 	if err != nil || t.Status.Terminated() {
 		return err
 	}
-	unread := s.UnreadOf(t)
-	w, waits := unread.All().Warning(t.ID)
-	switch {
-	case waits && c.IsOwnAgent(s, t.ID):
-		return unread.Refusal(t.ID)
-	case waits:
-		c.Warn(w)
+	unread, own := s.UnreadOf(t), c.caller.Actor
+	for _, comment := range s.OpenComments(t.ID) {
+		if comment.Created.Actor == own && c.IsOwnAgent(s, t.ID) { // its answer to a person
+			unread.Comments--
+		}
 	}
+	waits := unread.Warnings(t.ID)
+	if len(waits) > 0 && c.IsOwnAgent(s, t.ID) {
+		return unread.Refusal(t.ID)
+	}
+	c.Warn(waits...)
 	return nil
 }

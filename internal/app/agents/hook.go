@@ -13,7 +13,8 @@ type SessionResult struct {
 	// the only one that it has claimed; "" for none.
 	Thread thread.ThreadID
 	Open   bool // the thread has not ended, and waits for nobody
-	Unread int  // messages and comments for its agent
+	// Unread is how many messages wait for its agent, Comments how many comments are open.
+	Unread, Comments int
 	// Active is how many threads are active in the project, Ready how many can be claimed.
 	Active, Ready int
 }
@@ -47,7 +48,8 @@ func Session(c *app.Call, actors []string) (*SessionResult, error) {
 			}
 		}
 		if speaks || held == 1 {
-			d.Thread, d.Open, d.Unread = own.ID, own.Status == thread.Active, s.UnreadOf(own).All().Count
+			waits := s.UnreadOf(own)
+			d.Thread, d.Open, d.Unread, d.Comments = own.ID, own.Status == thread.Active, waits.Count, waits.Comments
 		}
 		return nil
 	})

@@ -96,6 +96,8 @@ type Item struct {
 	Commit *string          `json:"commit"` // on the branch, of a rebase the last; null before it has landed
 	// Changes is how much the thread changed; nil if git cannot say it.
 	Changes *app.CodeAmount `json:"changes,omitempty"`
+	// FailedChecks are the checks of the thread that failed when they last ran.
+	FailedChecks []string `json:"failedChecks,omitempty"`
 	// Completed: the thread is, by this call.
 	Completed bool `json:"completed,omitempty"`
 	// Removed is what went afterwards; Kept says why something stays.
@@ -213,6 +215,9 @@ func land(c *app.Call, at landsAt, in Request) (*Item, error) {
 		return nil, err
 	}
 	item := &Item{ThreadID: at.thread.ID, Branch: at.branch, Target: app.OrNull(at.owner), How: in.How}
+	for _, e := range at.thread.OwnedCode().FailedChecks() {
+		item.FailedChecks = append(item.FailedChecks, e.Check)
+	}
 	result, err := merge(c, at, in)
 	if result != nil {
 		item.Status, item.Merge = result.Status, result

@@ -2,7 +2,10 @@ package threads
 
 import (
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"leslie/internal/app"
 	"leslie/internal/app/artifacts"
@@ -38,6 +41,8 @@ type ContextResult struct {
 	References []ContextReference `json:"references"`
 	// Comments has the open comments on the thread.
 	Comments []CommentRecord `json:"comments,omitempty"`
+	// Progress is the end of the progress file of a thread that somebody else had before; nil if there is none.
+	Progress *Progress `json:"progress,omitempty"`
 	ContextRelations
 	// Speaks: the caller is an agent that speaks for the thread, so the injections
 	// that it is shown count as seen (MarkSeen).
@@ -168,7 +173,38 @@ func Context(c *app.Call, in ContextRequest) (*ContextResult, error) {
 	}
 	d.changedLive(c, d.References)
 	d.Comments = located(c, d.comments)
+	if d.Thread.HandedOver(d.At) != nil {
+		d.Progress = progressOf(c, d.Thread.ID, d.Files)
+	}
 	return d, nil
+}
+
+// Progress is how far whoever had a thread before says that it is: the end of its progress file.
+type Progress struct {
+	Path  string   `json:"path"`
+	Lines []string `json:"lines"`
+}
+
+// progressLines is how many lines of a progress file whoever takes a thread over is shown.
+const progressLines = 8
+
+// progressOf returns the end of a thread's progress.md, or of its progress-ID.md; nil if it has neither, or
+// nothing is in it that can be read.
+func progressOf(c *app.Call, id thread.ThreadID, files []ContextFile) *Progress {
+	for _, path := range []string{"progress.md", "progress-" + string(id) + ".md"} {
+		if !slices.ContainsFunc(files, func(f ContextFile) bool { return f.Path == path }) {
+			continue
+		}
+		data, err := c.Store().ReadArtifact(id, path)
+		if err != nil || !utf8.Valid(data) {
+			continue
+		}
+		lines := slices.DeleteFunc(strings.Split(string(data), "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
+		if len(lines) > 0 {
+			return &Progress{path, lines[max(0, len(lines)-progressLines):]}
+		}
+	}
+	return nil
 }
 
 // measure asks git how much the thread and its children changed in code.

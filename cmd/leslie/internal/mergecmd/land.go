@@ -52,6 +52,9 @@ func landedText(p *page.Page, i *landing.Item) {
 	default:
 		MergeText{Result: i.Merge}.Text(p)
 	}
+	if len(i.FailedChecks) > 0 && i.Status != merging.NothingToDo {
+		p.Line("failed when it last ran: its check %s (leslie status %s)", app.Joined(i.FailedChecks), i.ThreadID)
+	}
 	if i.Merge != nil && i.Merge.Code != nil {
 		beforehandText(p, i.Merge.Code)
 	}

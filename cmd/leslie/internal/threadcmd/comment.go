@@ -50,7 +50,7 @@ func (d commentedText) Text(p *page.Page) {
 	}
 	commentText(p, d.CommentRecord)
 	if d.Changed && d.State == thread.CommentOpen {
-		p.Line("its agent gets it with: leslie review %s --send", string(d.ThreadID))
+		p.Line("its agent finds it in leslie context; to tell it now: leslie review %s --send", string(d.ThreadID))
 	}
 }
 

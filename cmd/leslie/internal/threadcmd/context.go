@@ -39,6 +39,7 @@ type contextData struct {
 	DependsOn []threads.ContextDependency `json:"dependsOn"`
 	Code      *threads.ContextCode        `json:"code,omitempty"`
 	Comments  []threads.CommentRecord     `json:"comments,omitempty"`
+	Progress  *threads.Progress           `json:"progress,omitempty"`
 	threads.ContextRelations
 }
 
@@ -386,6 +387,12 @@ func (b *contextBlock) standing() string {
 	}
 	if h := b.Thread.HandedOver(b.At); h != nil && b.Thread.AtWork(b.At) == nil { // else it is told above
 		out.WriteString(saying("before you", h.Said()))
+	}
+	if b.Progress != nil {
+		out.WriteString(inert(b.Progress.Path) + " ends:\n")
+		for _, line := range b.Progress.Lines {
+			out.WriteString("  " + inert(app.Cut(strings.TrimRight(line, "\r"), page.MaxTitle)) + "\n")
+		}
 	}
 	if back := b.Thread.Back(); back != nil {
 		out.WriteString(saying("reopened", reopenedText(*back)))

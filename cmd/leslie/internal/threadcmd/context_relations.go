@@ -20,7 +20,7 @@ func contextOf(d *threads.ContextResult, block string) *contextData {
 	return &contextData{
 		Context: block, ThreadID: d.Thread.ID, Status: d.Thread.Status, Path: d.Folder,
 		Claim: d.Claim, Former: d.Thread.AtWork(d.At), Reopened: d.Thread.Back(),
-		DependsOn: append([]threads.ContextDependency{}, d.DependsOn...), Code: d.Code, Comments: d.Comments,
+		DependsOn: append([]threads.ContextDependency{}, d.DependsOn...), Code: d.Code, Comments: d.Comments, Progress: d.Progress,
 		ContextRelations: d.ContextRelations,
 	}
 }

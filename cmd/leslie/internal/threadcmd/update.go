@@ -50,7 +50,8 @@ func runUpdate(c *cli.Call) (cli.Data, error) {
 		flags, said = append(flags, "--"+name), said || c.Has(name) || c.Faulty(name)
 	}
 	if !said {
-		c.Fault("flags", "", "say what is to change: "+app.OrList(flags))
+		c.Fault("flags", "", "say what is to change: "+app.OrList(flags)+
+			"; who carries it out: leslie transfer ID --direction handoff --to human|agent|NAME")
 	}
 	if in.Intent != nil && len(c.Faults) == 0 { // else standard input is left unread
 		text := c.ReadContent("intent", app.MaxContent)

@@ -180,6 +180,9 @@ func (h *hooked) stops() string {
 	case d.Unread > 0:
 		return h.goOn(page.Plural(d.Unread, "message") + " for thread " + id +
 			" not read yet. Run leslie context --thread " + id + " and act on them, then stop.")
+	case d.Comments > 0 && h.first(op.Root(), "comments "+id):
+		return h.goOn(page.Plural(d.Comments, "open comment") + " on thread " + id +
+			". Run leslie comments " + id + ", act on each and leslie comment resolve it, then stop.")
 	case d.Open && h.first(op.Root(), "open "+id):
 		return h.goOn("Thread " + id + " is still open. If its work is done: leslie done " + id +
 			". If you cannot go on: write why into its progress.md and run leslie suspend " + id +
