@@ -30,6 +30,9 @@ const runLock = "lock"
 // thread has this name.
 const loopLock = ".loop"
 
+// serverNames is the folder of the names that servers of tools hold. No thread has this id.
+const serverNames = ".servers"
+
 // loopLine is the file beside that lock with the line that starts such a process again.
 const loopLine = "line"
 
@@ -105,6 +108,28 @@ func (s *Store) holdRuns(ctx context.Context, name string) (dir string, release 
 		_ = os.Truncate(file, 0) // else whoever finds it knows that its process was killed
 		_ = lockfile.Release(lock)
 	}, nil
+}
+
+// HoldName gives a server of tools a name that no other living one of the store has: the one that is
+// asked for, else that with a number behind it. The process holds it until release, or its end.
+func (s *Store) HoldName(name string) (held string, release func(), err error) {
+	dir, err := s.RunsFolder(serverNames)
+	if err != nil {
+		return "", nil, err
+	}
+	for n := 1; ; n++ {
+		if held = name; n > 1 {
+			held += "-" + strconv.Itoa(n)
+		}
+		lock := flock.New(path.Join(dir, held), flock.SetFlag(os.O_CREATE|os.O_RDWR|saferoot.OpenFlags), flock.SetPermissions(0o600))
+		switch got, err := lockfile.Try(lock.TryLock); {
+		case err != nil:
+			return "", nil, s.disk.WriteFailed(err)
+		case got:
+			return held, func() { _ = lockfile.Release(lock) }, nil
+		}
+		_ = lock.Close()
+	}
 }
 
 // RunHeld reports whether a process runs a thread's agent now. Errors: T509.

@@ -30,3 +30,22 @@ func TestWhoeverAsksWhetherARunGoesOnIsNotTakenForOne(t *testing.T) {
 	assert.False(t, held)
 	require.NoError(t, asking.Unlock())
 }
+
+func TestNoTwoServersHaveOneName(t *testing.T) {
+	t.Parallel()
+	s := teststore.New(t, store.Options{})
+	first, release, err := s.HoldName("agent-a")
+	require.NoError(t, err)
+	assert.Equal(t, "agent-a", first)
+	second, releaseSecond, err := s.HoldName("agent-a")
+	require.NoError(t, err)
+	assert.Equal(t, "agent-a-2", second)
+	other, _, err := s.HoldName("agent-b")
+	require.NoError(t, err)
+	assert.Equal(t, "agent-b", other)
+	release()
+	again, _, err := s.HoldName("agent-a")
+	require.NoError(t, err)
+	assert.Equal(t, "agent-a", again, "it is free again")
+	releaseSecond()
+}

@@ -83,6 +83,17 @@ func (c *Call) spokenFor(s *thread.State) []thread.Thread {
 	return s.HeldBy(c.caller.Actor, c.Now())
 }
 
+// OnlyHeld returns the thread that the caller holds, if it is the only one; "" for none and for several.
+func (c *Call) OnlyHeld() (id thread.ThreadID) {
+	_, _ = c.View(func(s *thread.State) error {
+		if held := s.HeldBy(c.caller.Actor, c.Now()); len(held) == 1 {
+			id = held[0].ID
+		}
+		return nil
+	})
+	return id
+}
+
 // holds reports whether the caller names no thread and has claimed some on this machine: only
 // then they are looked for.
 func holds(c *Call) bool { return c.caller.Thread == "" && !c.store.HeardOf(c.caller.Actor).IsZero() }

@@ -4,8 +4,8 @@
 // case. Each call opens the project again and is a call of its own, with its own entry in
 // the log, so that servers and command lines can work on one store at once.
 //
-// Who calls, and for which thread, is fixed when the server starts (Settings.Caller): no
-// argument of a tool names it. It knows no environment, clock or stream of the process.
+// Who calls is fixed when the server starts (Settings.Caller): no argument of a tool names it. It
+// speaks for the thread that its client has claimed last. It knows no environment, clock or stream of the process.
 //
 // # How agents' clients call tools
 //

@@ -62,12 +62,20 @@ func landTool() tool {
 				Threads: c.list("threads"), Onto: c.text("onto"), How: c.text("how"), Message: c.text("message"), Keep: c.on("keep"), DryRun: c.on("preview"),
 				Uncommitted: c.text("uncommitted"), Unread: c.text("unread"),
 			}
-			if own := c.own(); len(in.Threads) == 0 && own != "" {
-				in.Threads = []string{own}
+			if len(in.Threads) == 0 && !c.faulty("threads") {
+				in.Threads = []string{c.own()}
 			}
 			c.check(in.Faults)
 			defer c.progress("landing", true)()
-			return useCase(c, "land", in.DryRun, landing.Land, in)
+			d, err := useCase(c, "land", in.DryRun, landing.Land, in)
+			if landed, ok := d.(*landing.Result); ok {
+				for _, item := range landed.Items {
+					if item.Completed {
+						c.speakNoMore(item.ThreadID)
+					}
+				}
+			}
+			return d, err
 		},
 	}
 }

@@ -41,11 +41,11 @@ func (c *call) progress(what string, long bool) (end func()) {
 
 // watchOperations sends each operation that is recorded until ctx ends.
 func (c *call) watchOperations(ctx context.Context, to chan<- string) {
-	project, err := c.Open()
+	project, err := c.server.open()
 	if err != nil {
 		return
 	}
-	_ = views.Observe(project.Call(ctx, c.Caller, app.Request{Command: "observe", ReadOnly: true}), views.ObserveRequest{Follow: true}, func(op app.OperationRecord) error {
+	_ = views.Observe(project.Call(ctx, c.who(), app.Request{Command: "observe", ReadOnly: true}), views.ObserveRequest{Follow: true}, func(op app.OperationRecord) error {
 		message := op.Command
 		if op.ThreadID != nil {
 			message += " " + string(*op.ThreadID)

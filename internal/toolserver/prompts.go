@@ -59,11 +59,11 @@ const maxConflicts = 40_000
 func (s *server) resolveMerge(request context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	ctx, cancel := s.during(request)
 	defer cancel()
-	project, err := s.Open()
+	project, err := s.open()
 	if err != nil {
 		return nil, protocolError(err, "merge status", false)
 	}
-	op := project.Call(ctx, s.Caller, app.Request{Command: "merge status", ReadOnly: true})
+	op := project.Call(ctx, s.who(), app.Request{Command: "merge status", ReadOnly: true})
 	d, err := merges.Status(op, merges.StatusRequest{Merge: req.Params.Arguments["merge"]})
 	if err != nil {
 		return nil, protocolError(err, "merge status", false)

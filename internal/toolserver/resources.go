@@ -46,17 +46,17 @@ func (s *server) addResources() {
 // listThreads brings the list of resources up to date: the contexts of threads that have not
 // ended. The library tells its clients if it has changed.
 func (s *server) listThreads(ctx context.Context) {
-	project, err := s.Open()
+	project, err := s.open()
 	if err != nil {
 		return
 	}
-	d, err := threads.List(project.Call(ctx, s.Caller, app.Request{Command: "list", ReadOnly: true}), threads.ListRequest{})
+	d, err := threads.List(project.Call(ctx, s.who(), app.Request{Command: "list", ReadOnly: true}), threads.ListRequest{})
 	if err != nil {
 		return
 	}
 	fresh := map[string]*mcp.Resource{}
 	for _, t := range d.Items.Items {
-		if !t.Status.Terminated() && (len(fresh) < maxListed || string(t.ThreadID) == s.Caller.Thread) {
+		if !t.Status.Terminated() && (len(fresh) < maxListed || string(t.ThreadID) == s.who().Thread) {
 			uri := contextURI(t.ThreadID)
 			fresh[uri] = &mcp.Resource{URI: uri, Name: string(t.ThreadID), Title: t.Title, MIMEType: "text/plain", Description: "the context of a thread, which is " + string(t.Status)}
 		}
@@ -129,11 +129,11 @@ func (s *server) read(request context.Context, req *mcp.ReadResourceRequest) (*m
 	if !ok {
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}
-	project, err := s.Open()
+	project, err := s.open()
 	if err != nil {
 		return nil, protocolError(err, "context", false)
 	}
-	op := project.Call(ctx, s.Caller, app.Request{Command: p.what, ReadOnly: true})
+	op := project.Call(ctx, s.who(), app.Request{Command: p.what, ReadOnly: true})
 	content, err := s.content(op, p)
 	if err != nil {
 		return nil, protocolError(err, p.what, op.Changed())

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"leslie/internal/app"
+	"leslie/thread"
 )
 
 // Settings are what a server needs from its process.
@@ -17,11 +18,15 @@ type Settings struct {
 	Version string
 	// Open finds the project of a call. Errors: T504.
 	Open func() (*app.Project, error)
-	// Caller is who calls, and the thread that it speaks for.
+	// Caller is who calls, and the thread that it speaks for; without one the server speaks for the thread
+	// that its client has claimed last.
 	Caller app.Caller
-	// Context returns the data and the text of a thread's context. With seen, the messages
+	// Named returns the caller's name in a project, where no other living server may have it; nil for the
+	// caller's own. It is called once.
+	Named func(*app.Project) string
+	// Context returns a thread and the text of its context. With seen, the messages
 	// that it shows to the thread's own agent count as read.
-	Context func(op *app.Call, thread string, seen bool) (data any, block string, err error)
+	Context func(op *app.Call, thread string, seen bool) (of thread.Thread, block string, err error)
 	// Line returns a command of a failure in the form in which this caller can run it; nil
 	// leaves it as it is.
 	Line func(op *app.Call, command string) string
@@ -36,6 +41,12 @@ type server struct {
 	life context.Context // that of the process
 	mcp  *mcp.Server
 
+	session struct { // what the calls change
+		sync.Mutex
+		speaks string // the thread that the client has claimed last
+		named  bool   // see Settings.Named
+	}
+
 	mu         sync.Mutex
 	watching   bool
 	subscribed map[string]int      // resources by URI
@@ -45,8 +56,8 @@ type server struct {
 // instructions tell a model how the tools belong together.
 const instructions = `leslie splits an objective into threads of work that people and agents share. Begin with context; without a thread of your own, with claim_next. ` +
 	`A thread's artifacts (plan.md, progress.md, design, notes) are files in the folder that context names: read and write them with your own tools, and change nothing else in .leslie. ` +
-	`The argument thread is what a call is about; left out, it is your own thread. ` +
-	`An answer with the warning W105 says that messages wait for you: call context at once. A failed call has changed nothing unless it says so; its error has a code, a hint, and next: commands of the program leslie that can be run in a shell as they are. ` +
+	`The argument thread is what a call is about; left out, it is your own thread: the one that you claimed last. ` +
+	`An answer with the warning W105 says that messages wait for you: call context at once. A failed call has changed nothing unless it says so; its error has a code, a hint, and next: calls of tools, or commands for a shell, which begin with leslie. ` +
 	`Only a person approves. End your thread with done.`
 
 // Serve talks with a client until it closes in, or until ctx ends. Requests that are being
@@ -85,6 +96,47 @@ func newServer(life context.Context, settings Settings) *server {
 	s.addPrompts()
 	s.mcp.AddReceivingMiddleware(s.received)
 	return s
+}
+
+// who is the caller, with the thread for which it speaks now.
+func (s *server) who() app.Caller {
+	s.session.Lock()
+	defer s.session.Unlock()
+	caller := s.Caller
+	if caller.Thread == "" {
+		caller.Thread = s.session.speaks
+	}
+	return caller
+}
+
+// speakFor makes a thread that the client has claimed its own.
+func (s *server) speakFor(id thread.ThreadID) {
+	s.session.Lock()
+	defer s.session.Unlock()
+	s.session.speaks = string(id)
+}
+
+// speakNoMore ends that for a thread that has ended, or that another gets.
+func (s *server) speakNoMore(id thread.ThreadID) {
+	s.session.Lock()
+	defer s.session.Unlock()
+	if s.session.speaks == string(id) {
+		s.session.speaks = ""
+	}
+}
+
+// open finds the project of a call; the first one names the caller. Errors: T504.
+func (s *server) open() (*app.Project, error) {
+	project, err := s.Open()
+	if err != nil {
+		return nil, err
+	}
+	s.session.Lock()
+	defer s.session.Unlock()
+	if s.Named != nil && !s.session.named {
+		s.Caller.Actor, s.session.named = s.Named(project), true
+	}
+	return project, nil
 }
 
 // during returns a context that ends with a request, and with the process.

@@ -96,10 +96,10 @@ func (b *bench) settings() Settings {
 	return Settings{
 		Version: "1", Caller: b.caller, Open: func() (*app.Project, error) { return app.Open(b.dir, b.env) },
 		Beat: func() (<-chan time.Time, func()) { return b.beat, func() {} },
-		Context: func(op *app.Call, id string, seen bool) (any, string, error) {
+		Context: func(op *app.Call, id string, seen bool) (thread.Thread, string, error) {
 			d, err := threads.Context(op, threads.ContextRequest{Thread: id})
 			if err != nil {
-				return nil, "", err
+				return thread.Thread{}, "", err
 			}
 			var shown []thread.InjectionID
 			for _, i := range d.Thread.Unseen() {
@@ -108,7 +108,7 @@ func (b *bench) settings() Settings {
 			if seen && d.Speaks {
 				op.WillShow(d.Thread, shown)
 			}
-			return map[string]any{"threadId": d.Thread.ID}, "context of " + string(d.Thread.ID), nil
+			return d.Thread, "context of " + string(d.Thread.ID), nil
 		},
 	}
 }
@@ -183,7 +183,7 @@ func (b *bench) answer(res *mcp.CallToolResult) answer {
 func TestTheToolsAreFewAndShort(t *testing.T) {
 	t.Parallel()
 	all := tools()
-	assert.LessOrEqual(t, len(all), 13)
+	assert.LessOrEqual(t, len(all), 17)
 	length := 0
 	for _, tool := range all {
 		length += len(tool.description)
@@ -192,7 +192,7 @@ func TestTheToolsAreFewAndShort(t *testing.T) {
 		}
 	}
 	t.Logf("the descriptions have %d characters", length)
-	assert.Less(t, length, 6000)
+	assert.Less(t, length, 7200)
 }
 
 func TestTheSchemasOfTheTools(t *testing.T) {
@@ -286,7 +286,7 @@ func TestAnErrorHasCodeHintAndNext(t *testing.T) {
 	assert.Equal(t, "T101", a.code())
 	assert.Equal(t, "thread_not_found", a.error["kind"])
 	assert.NotEmpty(t, a.error["hint"])
-	assert.Equal(t, []any{"leslie list"}, a.error["next"])
+	assert.Equal(t, []any{`status {"show":"threads"}`}, a.error["next"])
 	assert.Equal(t, map[string]any{"threadId": "nobody", "operation": "status", "changed": false}, a.error["details"])
 }
 
@@ -683,3 +683,99 @@ func (r *open) Read(p []byte) (int, error) {
 type written chan string
 
 func (w written) Write(p []byte) (int, error) { w <- string(p); return len(p), nil }
+
+func TestTheWholeRoundNeedsNothingButTools(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.caller.Thread, b.caller.Actor = "", "anna"
+	anna := b.connect()
+	b.caller.Actor = "bert"
+	bert := b.connect()
+
+	require.Equal(t, "T903", b.use(anna, "context", nil).code(), "she has no thread yet")
+	require.Equal(t, "main", b.use(anna, "claim_next", nil).all["threadId"])
+	require.Equal(t, "part", b.use(bert, "claim_next", nil).all["threadId"])
+	_, err := threads.Inject(b.call(), threads.InjectRequest{Thread: "main", Type: thread.InjectConstraint, Urgency: thread.Immediate, Content: "Stop"})
+	require.NoError(t, err)
+	assert.Equal(t, []any{"W105"}, b.use(anna, "status", nil).warned())
+	assert.Equal(t, "T113", b.use(anna, "done", nil).code())
+	assert.Equal(t, "main", b.use(anna, "context", nil).all["threadId"])
+	assert.Empty(t, b.use(anna, "status", nil).warned(), "it is read")
+
+	// A question, and its answer.
+	question := b.use(bert, "ask", map[string]any{"to": "main", "question": "Which?"}).all["questionId"]
+	assert.Equal(t, []any{"W105"}, b.use(anna, "status", nil).warned())
+	b.use(anna, "context", nil)
+	assert.Equal(t, "this", b.use(anna, "answer", map[string]any{"question": question, "text": "this"}).all["answer"])
+	assert.Equal(t, "part", b.use(bert, "context", nil).all["threadId"])
+
+	// A comment keeps it from done, until it is resolved.
+	b.write("part", "plan.md", "one\n")
+	_, err = threads.Comment(b.call(), threads.CommentRequest{Thread: "part", Place: "plan.md:1", Text: "Why?"})
+	require.NoError(t, err)
+	refused := b.use(bert, "done", nil)
+	assert.Equal(t, "T113", refused.code())
+	assert.Equal(t, []any{`comments {"thread":"part"}`}, refused.error["next"])
+	open := b.use(bert, "comments", nil).all["items"].([]any)
+	require.Len(t, open, 1)
+	assert.Equal(t, "resolved", b.use(bert, "comments", map[string]any{"resolve": open[0].(map[string]any)["commentId"]}).all["state"])
+
+	// A checkpoint, an approval, the end of one, and the other handed on.
+	assert.Equal(t, "part", b.use(bert, "checkpoint", map[string]any{"name": "first"}).all["threadId"])
+	asked := b.use(bert, "transfer", map[string]any{"direction": "request_approval", "scope": []string{"deploy"}})
+	assert.Equal(t, "waiting_human", asked.all["threadStatus"])
+	_, err = decisions.Decide(b.call(), decisions.DecideRequest{Approval: asked.all["approvalId"].(string), Decision: thread.Approve})
+	require.NoError(t, err)
+	b.use(bert, "context", nil)
+	assert.Equal(t, "completed", b.use(bert, "done", nil).all["status"])
+	assert.Equal(t, "merged", b.use(anna, "merge", map[string]any{"sources": []string{"part"}}).all["status"])
+	handed := b.use(anna, "transfer", map[string]any{"direction": "handoff", "to": "bert"})
+	assert.Equal(t, "main", handed.all["threadId"])
+	assert.Equal(t, "T903", b.use(anna, "done", nil).code(), "it is hers no more")
+	assert.Equal(t, "main", b.use(bert, "claim_next", map[string]any{"thread": "main"}).all["threadId"])
+	assert.Equal(t, "main", b.use(bert, "transfer", map[string]any{"direction": "release"}).all["threadId"])
+	assert.Equal(t, "main", b.use(anna, "claim_next", nil).all["threadId"])
+	b.use(anna, "context", nil)
+	assert.Equal(t, "completed", b.use(anna, "done", nil).all["status"])
+}
+
+func TestWhoHoldsOneThreadSpeaksForItAfterARestart(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.caller.Thread = ""
+	require.Equal(t, "main", b.use(b.connect(), "claim_next", nil).all["threadId"])
+	again := b.connect()
+	assert.Equal(t, "main", b.use(again, "context", nil).all["threadId"])
+	b.use(again, "claim_next", map[string]any{"thread": "part"})
+	assert.Equal(t, "part", b.use(again, "context", nil).all["threadId"], "the newest claim")
+	assert.Equal(t, "main", b.use(again, "context", map[string]any{"thread": "main"}).all["threadId"])
+	assert.Equal(t, "T903", b.use(b.connect(), "context", nil).code(), "two are held")
+}
+
+func TestLinesOfTheCommandAreCallsOfTools(t *testing.T) {
+	t.Parallel()
+	for line, call := range map[string]string{
+		"leslie context --thread t1":                                    `context {"thread":"t1"}`,
+		"leslie list --ready":                                           `status {"show":"ready"}`,
+		"leslie claim --next":                                           `claim_next {}`,
+		"leslie done t1 --uncommitted leave --no-commits":               `done {"no_commits":true,"thread":"t1","uncommitted":"leave"}`,
+		"leslie merge --sources a,b --target t":                         `merge {"sources":["a","b"],"thread":"t"}`,
+		"leslie merge resolve M plan.md --take ours":                    `resolve {"conflict":"plan.md","merge":"M","take":"ours"}`,
+		"leslie merge continue M":                                       `resolve {"action":"apply","merge":"M"}`,
+		"leslie land a b --squash":                                      `land {"how":"squash","threads":["a","b"]}`,
+		"leslie release t1 --reason 'end of the day'":                   `transfer {"direction":"release","reason":"end of the day","thread":"t1"}`,
+		"leslie comment resolve c-1":                                    `comments {"resolve":"c-1"}`,
+		"leslie reference refresh ref-1":                                `reference {"refresh":"ref-1"}`,
+		"leslie transfer t --direction request_approval --scope deploy": `transfer {"direction":"request_approval","scope":["deploy"],"thread":"t"}`,
+	} {
+		got, ok := asCall(line)
+		assert.True(t, ok, line)
+		assert.Equal(t, call, got)
+	}
+	for _, line := range []string{"leslie code restore t1", "leslie context shows why", "git fetch", "leslie done t1 --force", "leslie claim --next --wait 90s", "leslie done 'x"} {
+		_, ok := asCall(line)
+		assert.False(t, ok, line)
+	}
+	assert.Equal(t, "once you have acted: comments {\"resolve\":\"c-1\"}\n  done {\"thread\":\"t1\"}: complete it; (diff {\"thread\":\"t1\"})",
+		inCalls("once you have acted: leslie comment resolve c-1\n  leslie done t1: complete it; (leslie diff t1)"))
+}

@@ -10,7 +10,7 @@ import (
 	"leslie/thread"
 )
 
-// This file has the tools for work with others: reference, diff, inject, ask, wait.
+// This file has the tools for work with others: reference, diff, inject, ask, answer, comments, wait.
 
 func referenceTool() tool {
 	return tool{
@@ -102,6 +102,52 @@ func askTool() tool {
 	}
 }
 
+func answerTool() tool {
+	return tool{
+		name: "answer", title: "Answer a question",
+		description: "Answer a question that another thread's agent has put to your thread; context shows them. What is put to a person only a person answers.",
+		arguments: []argument{
+			must(argument{name: "question", kind: text, about: "its id"}),
+			{name: "text", kind: text},
+			{name: "choice", kind: text, about: "instead of text: one of the choices that were offered, or its number"},
+		},
+		run: func(c *call) (any, error) {
+			in := decisions.AnswerRequest{Question: c.text("question"), Text: c.text("text"), Choice: c.text("choice")}
+			c.check(in.Faults)
+			return useCase(c, "answer", false, decisions.Answer, in)
+		},
+	}
+}
+
+func commentsTool() tool {
+	return tool{
+		name: "comments", title: "Read, resolve and make comments",
+		description: "The open comments on lines of a thread's artifacts or code, which keep its agent from completing it (T113). Act on each, then resolve it. With place and text, make one.",
+		arguments: []argument{
+			about("the thread"),
+			{name: "resolve", kind: text, about: "the id of a comment that you have acted on"},
+			{name: "place", kind: text, about: "PATH, PATH:LINE or PATH:FIRST-LAST; code:PATH for the code"},
+			{name: "text", kind: text, about: "with place: the comment"},
+		},
+		run: func(c *call) (any, error) {
+			for _, name := range []string{"thread", "place", "text"} {
+				if c.has("resolve") && c.has(name) {
+					c.fault(name, "", name+" cannot be used with resolve")
+				}
+			}
+			switch {
+			case c.has("resolve"):
+				return useCase(c, "comment resolve", false, threads.ResolveComment, threads.ResolveCommentRequest{Comment: c.text("resolve")})
+			case c.has("place") || c.has("text"):
+				in := threads.CommentRequest{Thread: c.own(), Place: c.text("place"), Text: c.text("text")}
+				c.check(in.Faults)
+				return useCase(c, "comment", false, threads.Comment, in)
+			}
+			return useCase(c, "comments", true, threads.ListComments, threads.ListCommentsRequest{Thread: c.own()})
+		},
+	}
+}
+
 // patience is how long wait waits if nobody says: clients time out after a minute.
 const patience = 50 * time.Second
 
@@ -142,7 +188,7 @@ func runWait(c *call) (any, error) {
 	switch {
 	case c.has("thread") && c.has("threads"):
 		c.fault("threads", "", "threads cannot be used with thread")
-	case c.has("thread") || len(in.Threads) == 0 && in.Until.NeedsThread(c.Caller.Thread != ""):
+	case c.has("thread") || len(in.Threads) == 0 && in.Until.NeedsThread(c.who().Thread != ""):
 		in.Threads = []string{c.own()}
 	}
 	defer c.progress("waiting", true)()

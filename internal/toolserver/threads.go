@@ -2,11 +2,14 @@ package toolserver
 
 import (
 	"leslie/internal/app"
+	"leslie/internal/app/artifacts"
+	"leslie/internal/app/decisions"
 	"leslie/internal/app/threads"
 	"leslie/thread"
 )
 
-// This file has the tools for one's own work: context, claim_next, spawn, status, done.
+// This file has the tools for one's own work: context, claim_next, spawn, status, checkpoint,
+// transfer, done.
 
 func contextTool() tool {
 	return tool{
@@ -20,10 +23,20 @@ func contextTool() tool {
 			if err != nil {
 				return nil, err
 			}
-			data, _, err := c.Context(op, id, true)
-			return data, err
+			of, block, err := c.Context(op, id, true)
+			if err != nil {
+				return nil, err
+			}
+			return contextData{of.ID, of.Status, inCalls(block)}, nil
 		},
 	}
+}
+
+// contextData is a context as a tool answers it: the text has all of it.
+type contextData struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Status   thread.Status   `json:"status"`
+	Context  string          `json:"context"`
 }
 
 func claimNextTool() tool {
@@ -52,7 +65,11 @@ func claimNextTool() tool {
 				c.fault("seconds", "", "seconds cannot be used with thread")
 			}
 			defer c.progress("waiting for a thread that is ready", in.Wait > 0)()
-			return useCase(c, "claim", false, threads.Claim, in)
+			d, err := useCase(c, "claim", false, threads.Claim, in)
+			if claimed, ok := d.(*threads.ClaimResult); ok && err == nil && claimed.ThreadID != nil {
+				c.speakFor(*claimed.ThreadID)
+			}
+			return d, err
 		},
 	}
 }
@@ -85,7 +102,7 @@ func spawnTool() tool {
 				Code: c.on("code"), Claim: c.on("claim"), Run: c.on("run"), Agent: c.text("agent"),
 			}
 			if in.Parent == "" {
-				in.Parent = c.Caller.Thread
+				in.Parent = c.who().Thread
 			}
 			if c.has("priority") {
 				in.Priority = new(thread.Priority(c.number("priority")))
@@ -121,7 +138,7 @@ func statusTool() tool {
 func runStatus(c *call) (any, error) {
 	show, id := c.text("show"), c.text("thread")
 	if id == "" {
-		id = c.Caller.Thread
+		id = c.who().Thread
 	}
 	listing := show == showThreads || show == showReady || show == showMine
 	if c.has("thread") && (listing || show == showSummary) {
@@ -138,6 +155,69 @@ func runStatus(c *call) (any, error) {
 		return useCase(c, "status", true, threads.Summary, threads.SummaryRequest{})
 	}
 	return useCase(c, "status", true, threads.Status, threads.StatusRequest{Thread: c.own()})
+}
+
+func checkpointTool() tool {
+	return tool{
+		name: "checkpoint", title: "Save a thread's artifacts",
+		description: "Save the artifacts of a thread as they are now, so that they can be compared and brought back.",
+		arguments:   []argument{about("the thread"), {name: "name", kind: text, about: "to find it again"}},
+		run: func(c *call) (any, error) {
+			in := artifacts.CheckpointRequest{Thread: c.own(), Name: c.text("name")}
+			c.check(in.Faults)
+			return useCase(c, "checkpoint", false, threads.Checkpoint, in)
+		},
+	}
+}
+
+// What transfer does besides the directions of the command.
+const doRelease = "release"
+
+func transferTool() tool {
+	return tool{
+		name: "transfer", title: "Hand a thread over, or request an approval",
+		description: "Hand your thread to somebody (to), who goes on with its claim, branch and worktree; give it back for anybody (direction release); or ask a person for capabilities (request_approval with scope), which wait or context tells of.",
+		arguments: []argument{
+			about("the thread"),
+			must(argument{name: "direction", kind: text, oneOf: []string{string(decisions.HandOff), doRelease, string(decisions.RequestApproval)}}),
+			{name: "to", kind: text, about: "with handoff: human, agent (any), or the name of one"},
+			{name: "scope", kind: list, about: "with request_approval: the capabilities, as context names them"},
+			{name: "reason", kind: text, about: "what is done, what is left, or why you ask"},
+		},
+		run: runTransfer,
+	}
+}
+
+func runTransfer(c *call) (any, error) {
+	direction, to := c.text("direction"), c.text("to")
+	id := c.own()
+	if to != "" && direction != string(decisions.HandOff) {
+		c.fault("to", to, "to goes with direction "+string(decisions.HandOff))
+	}
+	if direction == doRelease {
+		if c.has("scope") {
+			c.fault("scope", "", "scope goes with direction "+string(decisions.RequestApproval))
+		}
+		d, err := useCase(c, "release", false, threads.Release, threads.HolderRequest{Thread: id, Reason: c.text("reason")})
+		if given, ok := d.(*threads.ClaimResult); ok && err == nil && given.ThreadID != nil {
+			c.speakNoMore(*given.ThreadID)
+		}
+		return d, err
+	}
+	in := decisions.TransferRequest{Thread: id, Direction: decisions.Direction(direction), Scope: c.list("scope"), Reason: c.text("reason")}
+	if to == string(thread.ByHuman) || to == string(thread.ByAgent) {
+		in.To = thread.Executor(to)
+	} else {
+		in.ToActor = to
+	}
+	if !c.faulty("direction") {
+		c.check(in.Faults)
+	}
+	d, err := useCase(c, "transfer", false, decisions.Transfer, in)
+	if given, ok := d.(*decisions.TransferResult); ok && err == nil && in.Direction == decisions.HandOff {
+		c.speakNoMore(given.ThreadID)
+	}
+	return d, err
 }
 
 func doneTool() tool {
@@ -160,7 +240,11 @@ func doneTool() tool {
 			}
 			in := threads.LifecycleRequest{Thread: c.own(), Action: action, Reason: c.text("reason"), Uncommitted: c.text("uncommitted"), NoCommits: c.on("no_commits")}
 			defer c.progress("checking the thread's work", action == thread.Done)()
-			return useCase(c, string(action), false, threads.Lifecycle, in)
+			d, err := useCase(c, string(action), false, threads.Lifecycle, in)
+			if ended, ok := d.(*threads.LifecycleResult); ok && err == nil && action != thread.Done { // which may land
+				c.speakNoMore(ended.ThreadID)
+			}
+			return d, err
 		},
 	}
 }

@@ -2,6 +2,7 @@ package toolserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,7 +31,7 @@ type tool struct {
 func tools() []tool {
 	return []tool{
 		contextTool(), claimNextTool(), spawnTool(), statusTool(), referenceTool(), diffTool(),
-		injectTool(), askTool(), waitTool(), landTool(), mergeTool(), resolveTool(), doneTool(),
+		injectTool(), askTool(), answerTool(), commentsTool(), waitTool(), checkpointTool(), landTool(), mergeTool(), resolveTool(), transferTool(), doneTool(),
 	}
 }
 
@@ -47,11 +48,12 @@ func (t tool) described() *mcp.Tool {
 type call struct {
 	*arguments
 	*server
-	tool string
-	ctx  context.Context
-	req  *mcp.CallToolRequest
-	op   *app.Call // the use case, once its project is found
-	as   string    // its command in the journal
+	tool      string
+	ctx       context.Context
+	req       *mcp.CallToolRequest
+	ownThread string    // the thread that the call is about, if no argument names it
+	op        *app.Call // the use case, once its project is found
+	as        string    // its command in the journal
 }
 
 // handler carries out calls of a tool.
@@ -96,11 +98,11 @@ func (c *call) beginOperation(command string, reads bool) (*app.Call, error) {
 
 // open opens the project and begins a call. Errors: T504.
 func (c *call) open(reads bool) (*app.Call, error) {
-	project, err := c.Open()
+	project, err := c.server.open()
 	if err != nil {
 		return nil, err
 	}
-	c.op = project.Call(c.ctx, c.Caller, app.Request{Command: c.as, Params: c.recorded, ReadOnly: reads, Digest: c.digest()})
+	c.op = project.Call(c.ctx, c.who(), app.Request{Command: c.as, Params: c.recorded, ReadOnly: reads, Digest: c.digest()})
 	return c.op, nil
 }
 
@@ -110,8 +112,8 @@ func (c *call) recorded() json.RawMessage {
 	for name, v := range c.values {
 		params[name] = v
 	}
-	if c.Caller.Thread != "" && params["thread"] == nil {
-		params["thread"] = c.Caller.Thread
+	if c.ownThread != "" && params["thread"] == nil {
+		params["thread"] = c.ownThread
 	}
 	raw, err := fact.JSON(params)
 	if err != nil {
@@ -141,22 +143,22 @@ func useCase[In, Out any](c *call, command string, reads bool, do func(*app.Call
 	return d, err
 }
 
-// own returns the thread that a call is about: its argument, else the caller's own; an
-// agent that names none may be in its worktree. Without any that is a fault.
+// own returns the thread that a call is about: its argument, else the caller's own, that in whose
+// worktree the server runs, or the only one that the caller holds. Without any that is a fault.
 func (c *call) own() string {
-	id := c.text("thread")
-	if id == "" {
-		id = c.Caller.Thread
+	if id := c.text("thread"); id != "" {
+		return id
 	}
-	if id == "" {
-		if project, err := c.Open(); err == nil {
-			id = string(project.Call(c.ctx, c.Caller, app.Request{}).WorktreeThread())
+	if c.ownThread = c.who().Thread; c.ownThread == "" {
+		if project, err := c.server.open(); err == nil {
+			op := project.Call(c.ctx, c.who(), app.Request{})
+			c.ownThread = string(cmp.Or(op.WorktreeThread(), op.OnlyHeld()))
 		}
 	}
-	if id == "" && !c.faulty("thread") {
-		c.fault("thread", "", "thread is missing: this server speaks for no thread (LESLIE_THREAD)")
+	if c.ownThread == "" && !c.faulty("thread") {
+		c.fault("thread", "", "thread is missing: you have claimed none, or several; claim_next claims one")
 	}
-	return id
+	return c.ownThread
 }
 
 // faulty reports whether an argument has a fault already.
@@ -218,20 +220,23 @@ func (s *server) written(result json.RawMessage) {
 	if json.Unmarshal(result, &r) != nil || r.Meta.Shown == nil {
 		return
 	}
-	if project, err := s.Open(); err == nil {
-		threads.MarkSeen(project.Call(s.life, s.Caller, app.Request{}), r.Meta.Shown)
+	if project, err := s.open(); err == nil {
+		threads.MarkSeen(project.Call(s.life, s.who(), app.Request{}), r.Meta.Shown)
 	}
 }
 
 // failure completes an error for this caller.
 func (c *call) failure(err error) *codes.Error {
 	e := app.Failed(err, c.as, c.op != nil && c.op.Changed())
-	if c.Line == nil {
-		return e
-	}
 	next := e.Next()
-	for i := range next {
-		next[i] = c.Line(c.op, next[i])
+	for i, line := range next {
+		call, ok := asCall(line)
+		switch {
+		case ok:
+			next[i] = call
+		case c.Line != nil:
+			next[i] = c.Line(c.op, line)
+		}
 	}
 	return e.WithNext(next...)
 }

@@ -46,7 +46,7 @@ func (s *server) watch() {
 	if s.watching {
 		return
 	}
-	project, err := s.Open()
+	project, err := s.open()
 	if err != nil {
 		return // the next request tries again
 	}
@@ -64,7 +64,7 @@ func (s *server) watch() {
 			s.tell(changed)
 			clear(changed)
 		}
-		op := project.Call(s.life, s.Caller, app.Request{Command: "observe", ReadOnly: true})
+		op := project.Call(s.life, s.who(), app.Request{Command: "observe", ReadOnly: true})
 		_ = views.Observe(op, views.ObserveRequest{Follow: true, Pause: pause}, func(op app.OperationRecord) error {
 			id := thread.ThreadID("")
 			if op.ThreadID != nil {

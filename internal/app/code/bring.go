@@ -6,7 +6,6 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/app"
-	"leslie/internal/external"
 	"leslie/internal/git"
 	"leslie/thread"
 )
@@ -86,8 +85,8 @@ func forward(c *app.Call, repo *git.Repo, t thread.Thread, from git.Commit) erro
 	}
 	err := repo.Land(c.Context(), git.Landing{Branch: t.Branch, Old: from, New: git.Commit(sent.Tip)})
 	if e := codes.Of(err); codes.Has(err, codes.LandingBlocked) {
-		return e.WithHint("Commit or move these files in the worktree that has " + t.Branch + " checked out here, then repeat the call").
-			WithNext("git -C " + external.Word(repo.Top) + " worktree list")
+		return e.WithHint("Commit or move these files in the worktree that has " + t.Branch + " checked out here (git worktree list), then repeat the call").
+			WithNext("leslie code " + string(t.ID))
 	}
 	return err
 }

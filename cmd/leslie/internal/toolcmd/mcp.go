@@ -48,9 +48,20 @@ func runMCP(c *cli.Call) (cli.Data, error) {
 	asAgent(c)
 	settings := toolserver.Settings{
 		Version: c.Env.Version, Caller: c.Caller(), Beat: beating,
-		Open:    func() (*app.Project, error) { return app.Open(c.Who.Dir, c.Environment()) },
-		Context: func(op *app.Call, id string, seen bool) (any, string, error) { return toolContext(c, op, id, seen) },
-		Line:    func(op *app.Call, line string) string { return toolLine(toolCall(c, op), line) },
+		Open: func() (*app.Project, error) { return app.Open(c.Who.Dir, c.Environment()) },
+		Context: func(op *app.Call, id string, seen bool) (thread.Thread, string, error) {
+			return toolContext(c, op, id, seen)
+		},
+		Line: func(op *app.Call, line string) string { return toolLine(toolCall(c, op), line) },
+	}
+	if c.Who.Derived { // from a process that may have started several servers
+		settings.Named = func(p *app.Project) string {
+			name, _, err := p.Call(c.Ctx, c.Caller(), app.Request{}).Store().HoldName(c.Who.Actor)
+			if err != nil { // a store that cannot be written has no claims either
+				return c.Who.Actor
+			}
+			return name
+		}
 	}
 	err := c.Lend(func(in io.Reader, out io.Writer) error { return toolserver.Serve(c.Ctx, in, out, settings) })
 	if err != nil && c.Ctx.Err() != nil {
@@ -83,17 +94,17 @@ func toolCall(c *cli.Call, op *app.Call) *cli.Call {
 // toolLine is a command of an error in the form in which the caller can run it.
 func toolLine(c *cli.Call, line string) string { return c.CallerLine(c.InLine(line)) }
 
-// toolContext is a thread's context, as its data and as the block alone.
-func toolContext(c *cli.Call, op *app.Call, id string, seen bool) (any, string, error) {
+// toolContext is a thread and the block of its context.
+func toolContext(c *cli.Call, op *app.Call, id string, seen bool) (thread.Thread, string, error) {
 	d, err := threads.Context(op, threads.ContextRequest{Thread: id})
 	if err != nil {
-		return nil, "", err
+		return thread.Thread{}, "", err
 	}
 	data, shown := threadcmd.ShownContext(toolCall(c, op), d)
 	if seen && d.Speaks {
 		op.WillShow(d.Thread, shown)
 	}
-	return data, data.Context, nil
+	return d.Thread, data.Context, nil
 }
 
 func beating() (<-chan time.Time, func()) {
