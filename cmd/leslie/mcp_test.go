@@ -56,7 +56,6 @@ func TestAToolAnswersWithTheDataOfTheCommand(t *testing.T) {
 		args map[string]any
 		line []string
 	}{
-		{"context", map[string]any{"thread": "main"}, []string{"context", "main"}},
 		{"status", map[string]any{"thread": "main"}, []string{"status", "main"}},
 		{"status", nil, []string{"status"}},
 		{"status", map[string]any{"show": "threads"}, []string{"list"}},
@@ -79,7 +78,23 @@ func TestAToolAnswersWithTheDataOfTheCommand(t *testing.T) {
 	require.NotZero(t, b.leslie("--format", "json", "status", "nobody"))
 	var whole map[string]any
 	require.NoError(t, json.Unmarshal(b.out.Bytes(), &whole))
-	assert.Equal(t, whole["error"], got["error"])
+	failed, refused := whole["error"].(map[string]any), got["error"].(map[string]any)
+	assert.Equal(t, []any{"leslie list"}, failed["next"])
+	assert.Equal(t, []any{`status {"show":"threads"}`}, refused["next"], "the same, as the call of a tool")
+	delete(failed, "next")
+	delete(refused, "next")
+	assert.Equal(t, failed, refused)
+
+	// A context is its text alone, with what to do next as calls.
+	told := use(t, s, "context", map[string]any{"thread": "main"})
+	b.must(t, "--format", "json", "context", "main")
+	want := document(t, b.out.Bytes()).Data
+	assert.Equal(t, want["status"], told["status"])
+	assert.Len(t, told, 3)
+	line, call := "  leslie done main: complete it\n", "  done {\"thread\":\"main\"}: complete it\n"
+	assert.Contains(t, want["context"], line)
+	assert.Contains(t, told["context"], call)
+	assert.NotContains(t, told["context"], line)
 }
 
 func TestWhoeverCallsAToolIsAnAgent(t *testing.T) {
@@ -122,8 +137,11 @@ func TestCommandsOfErrorsLeadToTheStore(t *testing.T) {
 	t.Parallel()
 	b := newProject(t)
 	s := b.connect(t, "-C", b.Dir)
-	next := use(t, s, "status", map[string]any{"thread": "nobody"})["error"].(map[string]any)["next"]
-	assert.Equal(t, []any{"leslie -C " + external.Word(b.Dir) + " list"}, next)
+	next := use(t, s, "reference", map[string]any{"refresh": "ref-nobody"})["error"].(map[string]any)["next"].([]any)
+	require.NotEmpty(t, next)
+	for _, line := range next { // none of them is the call of a tool
+		assert.Contains(t, line, "leslie -C "+external.Word(b.Dir)+" ")
+	}
 }
 
 func TestNobodyTypesTheProtocol(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"leslie/internal/external"
 	"leslie/internal/fact"
 )
 
@@ -63,10 +62,10 @@ func asCall(line string) (call string, ok bool) {
 	if !ok {
 		return "", false
 	}
-	words, err := external.Split(rest)
-	if err != nil {
+	if strings.ContainsAny(rest, `'"\$`) { // a shell takes it apart
 		return "", false
 	}
+	words := strings.Fields(rest)
 	for _, l := range toolLines() {
 		named := strings.Fields(l.command)
 		if len(words) < len(named) || !slices.Equal(words[:len(named)], named) {

@@ -763,7 +763,7 @@ func TestLinesOfTheCommandAreCallsOfTools(t *testing.T) {
 		"leslie merge resolve M plan.md --take ours":                    `resolve {"conflict":"plan.md","merge":"M","take":"ours"}`,
 		"leslie merge continue M":                                       `resolve {"action":"apply","merge":"M"}`,
 		"leslie land a b --squash":                                      `land {"how":"squash","threads":["a","b"]}`,
-		"leslie release t1 --reason 'end of the day'":                   `transfer {"direction":"release","reason":"end of the day","thread":"t1"}`,
+		"leslie release t1 --reason late":                               `transfer {"direction":"release","reason":"late","thread":"t1"}`,
 		"leslie comment resolve c-1":                                    `comments {"resolve":"c-1"}`,
 		"leslie reference refresh ref-1":                                `reference {"refresh":"ref-1"}`,
 		"leslie transfer t --direction request_approval --scope deploy": `transfer {"direction":"request_approval","scope":["deploy"],"thread":"t"}`,
