@@ -106,8 +106,9 @@ var table = [...]Entry{
 	},
 	{
 		Code: WaitTimeout, Name: "WaitTimeout", Kind: "wait_timeout", Expected: true,
-		Title:       "Wait timed out",
-		Template:    "Nothing happened within {duration}",
+		Title:    "Wait timed out",
+		Template: "Nothing happened within {duration}",
+		One:      "Not all that was waited for happened within {duration}", Counted: "partly",
 		Explanation: "Only the wait ended.",
 		Causes: []string{
 			"The work takes longer than the wait.",

@@ -100,7 +100,7 @@ func (s *Store) holdRuns(ctx context.Context, name string) (dir string, release 
 	case trying.Err() != nil:
 		return "", nil, fs.ErrExist
 	case err != nil || !got:
-		return "", nil, s.disk.WriteFailed(err)
+		return "", nil, s.disk.WriteFailed(lockfile.NoLocks(lock.Path(), err))
 	}
 	file := s.Path(path.Join(rel, runLock))
 	_ = os.WriteFile(file, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
@@ -124,7 +124,7 @@ func (s *Store) HoldName(name string) (held string, release func(), err error) {
 		lock := flock.New(path.Join(dir, held), flock.SetFlag(os.O_CREATE|os.O_RDWR|saferoot.OpenFlags), flock.SetPermissions(0o600))
 		switch got, err := lockfile.Try(lock.TryLock); {
 		case err != nil:
-			return "", nil, s.disk.WriteFailed(err)
+			return "", nil, s.disk.WriteFailed(lockfile.NoLocks(lock.Path(), err))
 		case got:
 			return held, func() { _ = lockfile.Release(lock) }, nil
 		}

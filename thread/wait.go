@@ -68,6 +68,7 @@ const (
 	NothingInTime Nothing = "timeout"             // no thread became ready in time
 	NothingLeft   Nothing = "objective_completed" // every objective is completed
 	NothingActive Nothing = "nothing_active"      // no thread is active, and the caller does not wait
+	NothingRead   Nothing = "messages"            // messages came for a thread that the caller holds
 )
 
 // NothingComes returns why no thread will become ready; ok is false if one is active or an

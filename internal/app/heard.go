@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,14 +44,22 @@ func (c *Call) newHolders(s *thread.State, changes []thread.Change) (holders []s
 
 // heardOf returns when the holder of a thread's claim was last heard of; claiming counts.
 func (c *Call) heardOf(t thread.Thread, held *thread.Claim) time.Time {
-	at := held.At
+	at, worked, said := held.At, c.Worked(t), c.store.HeardOf(held.Holder)
+	if handed := t.HandedOver(c.Now()); handed != nil && handed.To == held.Holder && handed.By.Actor != held.Holder && !said.IsZero() {
+		at = said // that somebody gave it the thread says nothing of it
+		if worked.Before(held.At) {
+			worked = at // whoever had it before
+		}
+	}
 	later := func(sign time.Time) {
 		if sign.After(at) {
 			at = sign
 		}
 	}
-	later(c.store.HeardOf(held.Holder))
-	later(c.Worked(t))
+	later(said)
+	if !byMessage(t, worked) {
+		later(worked)
+	}
 	if held.Holder == thread.RunHolder(t.ID) {
 		later(held.Until.Add(-held.For)) // its process extended it
 		later(c.store.RunHeardOf(t.ID, transcript.Name))
@@ -59,6 +68,14 @@ func (c *Call) heardOf(t thread.Thread, held *thread.Claim) time.Time {
 		return now
 	}
 	return at.UTC().Truncate(time.Millisecond)
+}
+
+// byMessage reports whether a folder changed when a message was sent to its thread, which puts a file
+// into it: that is no sign of its holder.
+func byMessage(t thread.Thread, at time.Time) bool {
+	return slices.ContainsFunc(t.Injections, func(i thread.Injection) bool {
+		return at.Sub(i.Created.At).Abs() < 2*time.Second
+	})
 }
 
 // Worked returns when the folder of a thread's artifacts, or what git keeps of its worktree,

@@ -39,7 +39,7 @@ func allowances() []allowance {
 		{dir: "store/internal/journal", packages: []string{"thread", "store/internal/archive", "store/internal/jsonl", "codes", "internal/fact"}},
 		{dir: "store/internal/statefile", packages: []string{"thread", "store/internal/journal", "store/internal/buffer", "store/internal/jsonl", "codes", "internal/fact"}},
 		{dir: "store/internal/jsonl", packages: []string{"codes", "internal/fact"}},
-		{dir: "store/internal/lockfile", packages: []string{"codes", "internal/retry"}, modules: []string{"github.com/gofrs/flock"}},
+		{dir: "store/internal/lockfile", packages: []string{"codes", "internal/fact", "internal/retry"}, modules: []string{"github.com/gofrs/flock"}},
 		{dir: "store/internal/saferoot", packages: []string{"internal/atomicfile", "store/internal/buffer", "codes", "internal/fact"}},
 		{dir: "store/internal/content", packages: []string{"store/internal/jsonl", "store/internal/saferoot", "thread", "codes", "internal/fact"}},
 		{dir: "store/internal/scan", packages: []string{"store/internal/content", "store/internal/saferoot", "thread", "internal/scope", "codes", "internal/fact"}},

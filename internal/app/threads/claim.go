@@ -104,7 +104,7 @@ func Claim(c *app.Call, in ClaimRequest) (*ClaimResult, error) {
 		case stands != "":
 			t, err = s.Claim(string(stands), d, stamp)
 		case in.Next:
-			t, found, err = s.ClaimNext(d, claimable(stamp.As), stamp)
+			t, found, err = claimNext(s, d, stamp)
 		case in.TakeOver:
 			t, from, err = s.TakeOver(id, in.Reason, d, stamp)
 		default:

@@ -126,6 +126,8 @@ type ContextReference struct {
 type ContextFile struct {
 	Path string `json:"path"`
 	Size int64  `json:"size"`
+	// Inherited: the thread began with a file of that name, from its parent.
+	Inherited bool `json:"inherited,omitempty"`
 }
 
 // Context collects what a thread's agent needs to know. If a reference cannot be read,
@@ -159,6 +161,7 @@ func Context(c *app.Call, in ContextRequest) (*ContextResult, error) {
 	}
 	d.FolderMissing = missing
 	d.Folder, d.Files, d.Code = app.ThreadPath(d.Thread.ID), contextFiles(entries), contextCode(c, d.Thread)
+	d.markInherited(c)
 	d.enforced(c, d.Thread)
 	d.Moved = merges.Moved(c, d.Thread, d.builtOn)
 	if d.Code != nil {
@@ -177,6 +180,23 @@ func Context(c *app.Call, in ContextRequest) (*ContextResult, error) {
 		d.Progress = progressOf(c, d.Thread.ID, d.Files)
 	}
 	return d, nil
+}
+
+// markInherited marks the files with which the thread began.
+func (d *ContextResult) markInherited(c *app.Call) {
+	for _, share := range d.Thread.Shared {
+		if share.How != "spawn" || share.With != d.Thread.ParentID {
+			continue
+		}
+		m, err := c.Store().Manifest(share.Manifest)
+		if err != nil {
+			return // nothing is marked
+		}
+		for i := range d.Files {
+			_, d.Files[i].Inherited = m.Find(d.Files[i].Path)
+		}
+		return
+	}
 }
 
 // Progress is how far whoever had a thread before says that it is: the end of its progress file.
@@ -293,7 +313,7 @@ func contextFiles(entries []store.Entry) []ContextFile {
 	var out []ContextFile
 	for _, e := range entries {
 		if e.Type == store.TypeFile {
-			out = append(out, ContextFile{e.Path, e.Size})
+			out = append(out, ContextFile{Path: e.Path, Size: e.Size})
 		}
 	}
 	return out

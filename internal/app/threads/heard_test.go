@@ -189,3 +189,47 @@ func TestATakenThreadIsToldToWhoeverHeldItWithAnyCall(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, c.Notices(), "its claim would have expired by now")
 }
+
+func TestWhatOthersDoToAThreadIsNoSignOfItsHolder(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t)
+	_, err := Claim(b.Agent("w"), ClaimRequest{Thread: "part", For: 4 * time.Hour})
+	require.NoError(t, err)
+	began := b.Now()
+	b.Changed("part", began)
+	b.Pass(10 * time.Minute)
+	_, err = Inject(b.Agent("lead"), InjectRequest{Thread: "part", Type: thread.InjectFeedback, Content: "Are you there?"})
+	require.NoError(t, err)
+	b.Changed("part", b.Now()) // the first message makes a folder in that of the thread
+	b.Pass(time.Minute)
+	assert.Equal(t, began, claimOn(b, "part").HeardAt)
+
+	// Whoever it is handed to is heard of when it says something.
+	_, err = Claim(b.Agent("other"), ClaimRequest{Thread: "main"})
+	require.NoError(t, err)
+	_, err = Release(b.Agent("other"), HolderRequest{Thread: "main"})
+	require.NoError(t, err)
+	b.Pass(10 * time.Minute)
+	c := b.Agent("other")
+	_, err = List(c, ListRequest{})
+	require.NoError(t, err)
+	c.Finish(nil)
+	listed := b.Now()
+	b.Pass(10 * time.Minute)
+	_, err = app.Write(b.Person(), func(s *thread.State, stamp thread.Stamp) (*ClaimResult, thread.ThreadID, error) {
+		_, err := s.HandTo("part", "other", "", time.Hour, stamp)
+		return &ClaimResult{}, "part", err
+	})
+	require.NoError(t, err)
+	b.Changed("part", began)
+	b.Pass(time.Minute)
+	assert.Equal(t, listed, claimOn(b, "part").HeardAt)
+
+	// It gets it as the next one.
+	next, err := Claim(b.Agent("other"), ClaimRequest{Next: true})
+	require.NoError(t, err)
+	assert.Equal(t, thread.ThreadID("part"), *next.ThreadID)
+	next, err = Claim(b.Agent("other"), ClaimRequest{Next: true})
+	require.NoError(t, err)
+	assert.True(t, next.ThreadID == nil || *next.ThreadID != "part", "it goes on with that one already")
+}

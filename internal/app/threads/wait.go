@@ -102,6 +102,8 @@ type waiting struct {
 	c    *app.Call
 	ids  []thread.ThreadID // nil: every thread
 	data WaitResult        // of the last look
+	// before has the threads for which the condition held when the wait began.
+	before map[thread.ThreadID]bool
 	// inTheWay has the threads that keep the condition from holding.
 	inTheWay []thread.Thread
 
@@ -120,7 +122,9 @@ type waiting struct {
 
 // look checks the condition. Errors: T101, T105, T903, those of reading.
 func (w *waiting) look(s *thread.State) (done bool, wake time.Time, err error) {
-	if w.cursor == nil {
+	first := w.cursor == nil
+	if first {
+		w.before = map[thread.ThreadID]bool{}
 		err = w.findStart(s)
 	}
 	if err == nil {
@@ -143,6 +147,9 @@ func (w *waiting) look(s *thread.State) (done bool, wake time.Time, err error) {
 	for _, id := range ids {
 		t := w.waited(s, id)
 		all = all && t.Met
+		if first && t.Met {
+			w.before[id] = true
+		}
 		w.data.Threads = append(w.data.Threads, t)
 	}
 	if w.Until == thread.UntilAny {
@@ -285,6 +292,9 @@ func (w *waiting) waited(s *thread.State, id thread.ThreadID) WaitedThread {
 
 // timedOut returns T109 with what prevents the condition, and how to continue waiting.
 func (w *waiting) timedOut(e *codes.Error) error {
+	if slices.ContainsFunc(w.data.Threads, func(t WaitedThread) bool { return t.Met && !w.before[t.ThreadID] }) {
+		e = e.With(fact.Of("partly", 1))
+	}
 	for _, t := range w.data.Threads {
 		if !t.Met {
 			e = e.With(fact.Of("threadId", t.ThreadID))
@@ -318,6 +328,11 @@ func (w *waiting) advice() string {
 		}
 		if len(ids) > 0 {
 			parts = append(parts, strings.Join(ids, ", ")+": "+g.say)
+		}
+	}
+	for _, t := range w.inTheWay {
+		if claim := app.CurrentClaim(w.c, t); claim != nil && claim.Silent >= time.Minute {
+			parts = append(parts, string(t.ID)+": "+claim.Holder+" was last heard of "+claim.Silent.Round(time.Second).String()+" ago")
 		}
 	}
 	return strings.Join(parts, "; ")

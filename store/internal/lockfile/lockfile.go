@@ -53,13 +53,13 @@ func Acquire(ctx context.Context, path string, r Request) (unlock func(), err er
 	w := waiter{
 		policy:  shorten(r.Policy, r.Timeout),
 		limit:   r.Timeout,
-		try:     func() (bool, error) { ok, err := Try(f.TryLock); return ok, r.Failed(err) },
+		try:     func() (bool, error) { ok, err := Try(f.TryLock); return ok, r.Failed(NoLocks(path, err)) },
 		waiting: r.Notify,
 	}
 	w.await = w.polling(r.Jitter)
 	if queues {
 		q := &queue{
-			lock:   func() error { return r.Failed(Persist(f.Lock)) },
+			lock:   func() error { return r.Failed(NoLocks(path, Persist(f.Lock))) },
 			unlock: func() { _ = Release(f) },
 			left:   make(chan struct{}),
 		}

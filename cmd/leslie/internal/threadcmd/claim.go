@@ -17,6 +17,8 @@ type claimText struct{ *threads.ClaimResult }
 
 func (d claimText) Text(p *page.Page) {
 	switch {
+	case d.Reason == thread.NothingInTime && len(d.Held) > 0:
+		p.Line("%s: no other thread became ready in time; go on with what you hold", string(d.Reason))
 	case d.Reason != "":
 		p.Line("%s: %s", string(d.Reason), nothingText(d.Reason))
 	case d.ThreadID == nil:
@@ -78,6 +80,8 @@ func nothingText(why thread.Nothing) string {
 		return "every objective is completed, there is nothing left to claim"
 	case thread.NothingActive:
 		return "no thread is active; --wait 90s waits until somebody creates, resumes or approves one"
+	case thread.NothingRead:
+		return "messages came for what you hold; read them"
 	}
 	return "no thread became ready in time; repeat the call"
 }
@@ -88,11 +92,11 @@ func Claim() *cli.Command {
 		Name: "claim", Summary: "claim a thread; --next picks the first ready one", Writes: true,
 		Hint: cli.Hint{When: cli.Starting, Line: "claim --next --wait 90s"},
 		Detail: "A claim keeps others from claiming the thread and other agents from changing it (T108). It ends " +
-			"when its time is up, when you release it, or when the thread ends. Your own writes to the thread " +
-			"extend it. --next picks the first thread of leslie list --ready, in the worktree of an active " +
+			"when its time is up, when you release it, or when the thread ends. Once half of it is over, your own " +
+			"writes to the thread extend it. --next picks the first thread of leslie list --ready, in the worktree of an active " +
 			"thread that one; an agent gets only threads for agents. If no thread is ready, threadId is null. --wait waits for one, also if there is no thread yet; " +
-			"without one, reason then says timeout (repeat the call), or at once objective_completed: every " +
-			"objective is completed, so stop. Without --wait, reason may also be nothing_active: no thread is " +
+			"without one, reason then says timeout (repeat the call), or at once objective_completed (stop), or " +
+			"messages: read them. What somebody hands to you meanwhile is the answer, too. Without --wait, reason may also be nothing_active: no thread is " +
 			"active now. --take-over claims a thread in place of a holder that is gone (leslie status says when it " +
 			"was last heard of): a person may, and the holder of a claim on a thread above. Artifacts, branch and " +
 			"worktree stay as they are, and the former holder is told by whom and why with its next call (W112). " +

@@ -136,7 +136,11 @@ type contextBlock struct {
 func fileLines(files []threads.ContextFile) []string {
 	var out []string
 	for _, f := range files {
-		out = append(out, fmt.Sprintf("%s (%s)", f.Path, page.Plural(int(f.Size), "byte")))
+		line := f.Path + " (" + page.Plural(int(f.Size), "byte")
+		if f.Inherited {
+			line += ", inherited from the parent"
+		}
+		out = append(out, line+")")
 	}
 	return out
 }

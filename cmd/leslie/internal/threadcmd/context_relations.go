@@ -34,7 +34,11 @@ const (
 
 // relations renders what the context says of others. What is not there has no line.
 func (b *contextBlock) relations() string {
-	out := saying("folder", b.Dir) + b.childLines()
+	out := saying("folder", b.Dir)
+	if id := string(b.Thread.ID); b.Thread.ParentID != "" && !b.Thread.Status.Terminated() {
+		out += saying("your notes", "plan-"+id+".md and progress-"+id+".md there")
+	}
+	out += b.childLines()
 	for _, m := range b.PendingMerges {
 		if m.Queued {
 			out += queuedMerge(m, app.Joined(m.Sources)+" into this thread")
