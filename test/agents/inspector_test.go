@@ -38,7 +38,7 @@ func TestRealAgentsInspectorReadsTheServer(t *testing.T) {
 
 	var tools struct{ Tools []struct{ Name string } }
 	inspect(&tools, "tools/list")
-	assert.Len(t, tools.Tools, 13)
+	assert.Len(t, tools.Tools, 17)
 	var answer struct {
 		IsError           bool
 		StructuredContent struct {
