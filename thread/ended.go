@@ -37,6 +37,15 @@ func (t Thread) HandedOver(now time.Time) *Handover {
 	return &t.Handed[0]
 }
 
+// Given returns how somebody else gave the thread to whoever holds it; nil if the holder claimed it.
+func (t Thread) Given(now time.Time) *Handover {
+	h, held := t.HandedOver(now), t.Held(now)
+	if h == nil || held == nil || h.To != held.Holder || h.By.Actor == held.Holder || !held.At.Equal(h.By.At) {
+		return nil
+	}
+	return h
+}
+
 // TakenFromElsewhere returns who had the thread on another machine when its holder took it over, until
 // that machine has sent what it had of the code since; "" for nobody.
 func (t Thread) TakenFromElsewhere(now time.Time) string {

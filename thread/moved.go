@@ -81,12 +81,17 @@ func (t Thread) InheritedScope() []string {
 	if t.Inherit != InheritPartial {
 		return nil
 	}
-	for _, share := range t.Shared {
-		if share.How == "spawn" && share.With == t.ParentID {
-			return share.Scope
-		}
+	share, _ := t.Inherited()
+	return share.Scope
+}
+
+// Inherited returns what the thread began with of its parent's artifacts; ok is false if that was nothing.
+func (t Thread) Inherited() (share Share, ok bool) {
+	i := slices.IndexFunc(t.Shared, func(s Share) bool { return s.How == "spawn" && s.With == t.ParentID })
+	if i < 0 {
+		return Share{}, false
 	}
-	return nil
+	return t.Shared[i], true
 }
 
 // reads reports whether a thread refers to another one.

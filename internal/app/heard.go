@@ -45,7 +45,7 @@ func (c *Call) newHolders(s *thread.State, changes []thread.Change) (holders []s
 // heardOf returns when the holder of a thread's claim was last heard of; claiming counts.
 func (c *Call) heardOf(t thread.Thread, held *thread.Claim) time.Time {
 	at, worked, said := held.At, c.Worked(t), c.store.HeardOf(held.Holder)
-	if handed := t.HandedOver(c.Now()); handed != nil && handed.To == held.Holder && handed.By.Actor != held.Holder && !said.IsZero() {
+	if t.Given(c.Now()) != nil && !said.IsZero() {
 		at = said // that somebody gave it the thread says nothing of it
 		if worked.Before(held.At) {
 			worked = at // whoever had it before

@@ -221,16 +221,18 @@ func (c *Call) MayFinish(s *thread.State, id string) error {
 	if err != nil || t.Status.Terminated() {
 		return err
 	}
-	unread, own := s.UnreadOf(t), c.caller.Actor
+	unread := s.UnreadOf(t)
+	if !c.IsOwnAgent(s, t.ID) {
+		c.Warn(unread.Warnings(t.ID)...)
+		return nil
+	}
 	for _, comment := range s.OpenComments(t.ID) {
-		if comment.Created.Actor == own && c.IsOwnAgent(s, t.ID) { // its answer to a person
+		if comment.Created.Actor == c.caller.Actor { // its answer to a person
 			unread.Comments--
 		}
 	}
-	waits := unread.Warnings(t.ID)
-	if len(waits) > 0 && c.IsOwnAgent(s, t.ID) {
+	if unread.Count+unread.Comments > 0 {
 		return unread.Refusal(t.ID)
 	}
-	c.Warn(waits...)
 	return nil
 }

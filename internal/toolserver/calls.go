@@ -5,52 +5,57 @@ import (
 	"strings"
 
 	"leslie/internal/fact"
+	"leslie/thread"
 )
 
 // This file tells a client, which may have no shell, of lines of the command as calls of its tools:
 // "leslie done health" is "done {"thread":"health"}". A line that no tool carries out stays as it is.
 
-// toolLine is a command whose lines a tool carries out.
+// toolLine is a command whose lines a tool carries out. A flag is the tool's argument of the same name,
+// with "_" for "-".
 type toolLine struct {
 	command, tool string
 	// operands are the arguments of its operands; the last takes all that are left if it is a list.
 	operands []string
-	// flags has the argument of each flag; with "=", the argument and the value that the flag means.
+	// flags has the argument of each flag that has another name, "" for none; with "=", the argument and
+	// the value that the flag means.
 	flags map[string]string
 	fixed map[string]any // arguments of every such line
 }
 
 func toolLines() []toolLine {
-	thread := []string{"thread"}
-	lands := map[string]string{"squash": "how=squash", "rebase": "how=rebase", "merge": "how=merge", "onto": "onto", "message": "message", "dry-run": "preview", "uncommitted": "uncommitted", "unread": "unread"}
+	type flags = map[string]string
+	type fixed = map[string]any
+	own, merge := []string{"thread"}, []string{"merge"}
 	return []toolLine{
-		{command: "context", tool: "context", operands: thread, flags: map[string]string{"thread": "thread"}},
-		{command: "claim", tool: "claim_next", operands: thread, flags: map[string]string{"next": "", "take-over": "take_over", "reason": "reason"}},
-		{command: "spawn", tool: "spawn", operands: []string{"intent"}, flags: map[string]string{"parent": "thread", "intent": "intent", "id": "id", "code": "code", "claim": "claim"}},
-		{command: "status", tool: "status", operands: thread},
-		{command: "list", tool: "status", flags: map[string]string{"ready": "show=ready", "mine": "show=mine"}, fixed: map[string]any{"show": "threads"}},
+		{command: "context", tool: "context", operands: own},
+		{command: "claim", tool: "claim_next", operands: own, flags: flags{"next": ""}},
+		{command: "spawn", tool: "spawn", operands: []string{"intent"}, flags: flags{"parent": "thread"}},
+		{command: "status", tool: "status", operands: own},
+		{command: "list", tool: "status", flags: flags{"ready": "show=ready", "mine": "show=mine"}, fixed: fixed{"show": "threads"}},
 		{command: "reference refresh", tool: "reference", operands: []string{"refresh"}},
-		{command: "reference", tool: "reference", flags: map[string]string{"from": "thread", "target": "target", "scope": "scope"}},
-		{command: "diff", tool: "diff", operands: []string{"thread", "to"}, flags: map[string]string{"code": "only=code", "stat": "stat"}},
-		{command: "inject", tool: "inject", operands: thread, flags: map[string]string{"content": "content", "type": "type", "urgency": "urgency"}},
-		{command: "ask", tool: "ask", operands: thread, flags: map[string]string{"question": "question", "to": "to"}},
+		{command: "reference", tool: "reference", flags: flags{"from": "thread"}},
+		{command: "diff", tool: "diff", operands: []string{"thread", "to"}, flags: flags{"code": "only=code"}},
+		{command: "inject", tool: "inject", operands: own},
+		{command: "ask", tool: "ask", operands: own},
 		{command: "answer", tool: "answer", operands: []string{"question", "text"}},
 		{command: "comment resolve", tool: "comments", operands: []string{"resolve"}},
-		{command: "comments", tool: "comments", operands: thread},
-		{command: "wait", tool: "wait", operands: []string{"threads"}, flags: map[string]string{"until": "until"}},
-		{command: "checkpoint", tool: "checkpoint", operands: thread},
-		{command: "land", tool: "land", operands: []string{"threads"}, flags: lands},
-		{command: "pull", tool: "merge", operands: thread, flags: map[string]string{"from": "sources", "scope": "scope"}},
-		{command: "merge status", tool: "resolve", operands: []string{"merge"}, flags: map[string]string{"conflict": "conflict"}},
-		{command: "merge resolve", tool: "resolve", operands: []string{"merge", "conflict"}, flags: map[string]string{"take": "take", "reason": "reason"}},
-		{command: "merge continue", tool: "resolve", operands: []string{"merge"}, flags: map[string]string{"unread": "unread"}, fixed: map[string]any{"action": doApply}},
-		{command: "merge abort", tool: "resolve", operands: []string{"merge"}, fixed: map[string]any{"action": doAbort}},
-		{command: "merge", tool: "merge", flags: map[string]string{"sources": "sources", "target": "thread", "queue": "queue", "scope": "scope", "uncommitted": "uncommitted", "unread": "unread", "conflict-strategy": "strategy"}},
-		{command: "release", tool: "transfer", operands: thread, flags: map[string]string{"reason": "reason"}, fixed: map[string]any{"direction": doRelease}},
-		{command: "transfer", tool: "transfer", operands: thread, flags: map[string]string{"direction": "direction", "to": "to", "scope": "scope", "reason": "reason"}},
-		{command: "done", tool: "done", operands: thread, flags: map[string]string{"uncommitted": "uncommitted", "no-commits": "no_commits"}},
-		{command: "suspend", tool: "done", operands: thread, flags: map[string]string{"reason": "reason"}, fixed: map[string]any{"action": "suspend"}},
-		{command: "cancel", tool: "done", operands: thread, flags: map[string]string{"reason": "reason"}, fixed: map[string]any{"action": "cancel"}},
+		{command: "comments", tool: "comments", operands: own},
+		{command: "wait", tool: "wait", operands: []string{"threads"}},
+		{command: "checkpoint", tool: "checkpoint", operands: own},
+		{command: "land", tool: "land", operands: []string{"threads"},
+			flags: flags{"squash": "how=squash", "rebase": "how=rebase", "merge": "how=merge", "dry-run": "preview"}},
+		{command: "pull", tool: "merge", operands: own, flags: flags{"from": "sources"}},
+		{command: "merge status", tool: "resolve", operands: merge},
+		{command: "merge resolve", tool: "resolve", operands: []string{"merge", "conflict"}},
+		{command: "merge continue", tool: "resolve", operands: merge, fixed: fixed{"action": doApply}},
+		{command: "merge abort", tool: "resolve", operands: merge, fixed: fixed{"action": doAbort}},
+		{command: "merge", tool: "merge", flags: flags{"target": "thread", "conflict-strategy": "strategy"}},
+		{command: "release", tool: "transfer", operands: own, fixed: fixed{"direction": doRelease}},
+		{command: "transfer", tool: "transfer", operands: own},
+		{command: "done", tool: "done", operands: own},
+		{command: "suspend", tool: "done", operands: own, fixed: fixed{"action": string(thread.Suspend)}},
+		{command: "cancel", tool: "done", operands: own, fixed: fixed{"action": string(thread.Cancel)}},
 	}
 }
 
@@ -116,17 +121,18 @@ func (l toolLine) arguments(words []string) (args map[string]any, ok bool) {
 			}
 			continue
 		}
-		name, known := l.flags[flag]
+		name, other := l.flags[flag]
+		if !other {
+			name = strings.ReplaceAll(flag, "-", "_")
+		}
 		name, value, means := strings.Cut(name, "=")
-		switch {
-		case !known:
-			return nil, false
-		case name == "":
+		switch of := kinds[name]; {
+		case other && name == "":
 		case means:
 			args[name] = value
-		case kinds[name] == toggle:
+		case of == toggle:
 			args[name] = true
-		case i+1 == len(words):
+		case of != text && of != list, i+1 == len(words):
 			return nil, false
 		default:
 			i++
@@ -136,8 +142,21 @@ func (l toolLine) arguments(words []string) (args map[string]any, ok bool) {
 	return args, true
 }
 
-// ends are where a line ends within a text.
-const ends = ";),:\n`"
+// lineEnd is where a line of the command that a text begins with ends: with the line of the text, at a
+// mark that no line has, or at one that a space follows.
+func lineEnd(text string) int {
+	for i := range len(text) {
+		switch text[i] {
+		case '\n', ')', ';', '`':
+			return i
+		case ',', ':', '.':
+			if i+1 == len(text) || text[i+1] == ' ' || text[i+1] == '\n' {
+				return i
+			}
+		}
+	}
+	return len(text)
+}
 
 // inCalls returns a text in which lines of the command are calls of tools, where they can be.
 func inCalls(text string) string {
@@ -149,14 +168,7 @@ func inCalls(text string) string {
 		}
 		b.WriteString(text[:at])
 		text = text[at:]
-		line := text
-		for i := range text {
-			if rest := text[i+1:]; strings.ContainsRune(ends, rune(text[i])) && (text[i] != ':' && text[i] != ',' || rest == "" || rest[0] == ' ' || rest[0] == '\n') ||
-				text[i] == '.' && (rest == "" || rest[0] == ' ') {
-				line = text[:i]
-				break
-			}
-		}
+		line := text[:lineEnd(text)]
 		if call, ok := asCall(line); ok {
 			b.WriteString(call)
 		} else {

@@ -41,7 +41,7 @@ func (c *call) progress(what string, long bool) (end func()) {
 
 // watchOperations sends each operation that is recorded until ctx ends.
 func (c *call) watchOperations(ctx context.Context, to chan<- string) {
-	project, err := c.server.open()
+	project, err := c.project()
 	if err != nil {
 		return
 	}

@@ -59,7 +59,7 @@ const maxConflicts = 40_000
 func (s *server) resolveMerge(request context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	ctx, cancel := s.during(request)
 	defer cancel()
-	project, err := s.open()
+	project, err := s.project()
 	if err != nil {
 		return nil, protocolError(err, "merge status", false)
 	}

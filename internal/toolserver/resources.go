@@ -46,7 +46,7 @@ func (s *server) addResources() {
 // listThreads brings the list of resources up to date: the contexts of threads that have not
 // ended. The library tells its clients if it has changed.
 func (s *server) listThreads(ctx context.Context) {
-	project, err := s.open()
+	project, err := s.project()
 	if err != nil {
 		return
 	}
@@ -129,7 +129,7 @@ func (s *server) read(request context.Context, req *mcp.ReadResourceRequest) (*m
 	if !ok {
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}
-	project, err := s.open()
+	project, err := s.project()
 	if err != nil {
 		return nil, protocolError(err, "context", false)
 	}

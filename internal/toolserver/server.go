@@ -125,8 +125,8 @@ func (s *server) speakNoMore(id thread.ThreadID) {
 	}
 }
 
-// open finds the project of a call; the first one names the caller. Errors: T504.
-func (s *server) open() (*app.Project, error) {
+// project finds the project of a call; the first one names the caller. Errors: T504.
+func (s *server) project() (*app.Project, error) {
 	project, err := s.Open()
 	if err != nil {
 		return nil, err

@@ -98,7 +98,7 @@ func (c *call) beginOperation(command string, reads bool) (*app.Call, error) {
 
 // open opens the project and begins a call. Errors: T504.
 func (c *call) open(reads bool) (*app.Call, error) {
-	project, err := c.server.open()
+	project, err := c.project()
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (c *call) own() string {
 		return id
 	}
 	if c.ownThread = c.who().Thread; c.ownThread == "" {
-		if project, err := c.server.open(); err == nil {
+		if project, err := c.project(); err == nil {
 			op := project.Call(c.ctx, c.who(), app.Request{})
 			c.ownThread = string(cmp.Or(op.WorktreeThread(), op.OnlyHeld()))
 		}
@@ -220,7 +220,7 @@ func (s *server) written(result json.RawMessage) {
 	if json.Unmarshal(result, &r) != nil || r.Meta.Shown == nil {
 		return
 	}
-	if project, err := s.open(); err == nil {
+	if project, err := s.project(); err == nil {
 		threads.MarkSeen(project.Call(s.life, s.who(), app.Request{}), r.Meta.Shown)
 	}
 }

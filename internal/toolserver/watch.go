@@ -46,7 +46,7 @@ func (s *server) watch() {
 	if s.watching {
 		return
 	}
-	project, err := s.open()
+	project, err := s.project()
 	if err != nil {
 		return // the next request tries again
 	}

@@ -31,14 +31,12 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 		refs[i] = "refs/heads/" + t.Branch
 	}
 	tips, err := repo.Tips(ctx, refs)
-	if err != nil {
+	if err != nil || len(tips) == 0 {
 		return nil
 	}
-	var worktrees []git.Listed
-	if len(tips) > 0 {
-		if worktrees, err = repo.Worktrees(ctx); err != nil {
-			return nil
-		}
+	worktrees, err := repo.Worktrees(ctx)
+	if err != nil {
+		return nil
 	}
 	for _, t := range owners {
 		if l, err := leftOf(ctx, repo, t, tips["refs/heads/"+t.Branch], worktrees); err == nil && l != nil {
@@ -50,7 +48,9 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 
 // leftOf returns what the branch of code that is elsewhere has here, tip, and the worktree that has it
 // checked out; nil for nothing.
-func leftOf(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commit, worktrees []git.Listed) (*app.CodeLeft, error) {
+func leftOf(
+	ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commit, worktrees []git.Listed,
+) (*app.CodeLeft, error) {
 	code := t.OwnedCode()
 	if tip == "" || !InRepo(t, repo) {
 		return nil, nil
@@ -104,8 +104,8 @@ func MachineOfWorktrees(c *app.Call) string {
 		return ""
 	}
 	for _, t := range owners {
-		at := t.OwnedCode()
-		if at.State == thread.CodeElsewhere && slices.ContainsFunc(worktrees, func(w git.Listed) bool { return w.Branch == t.Branch }) {
+		here := slices.ContainsFunc(worktrees, func(w git.Listed) bool { return w.Branch == t.Branch })
+		if at := t.OwnedCode(); here && at.State == thread.CodeElsewhere {
 			return at.Machine
 		}
 	}

@@ -69,10 +69,10 @@ type LeftCode struct {
 // Prune removes the worktrees of threads that are terminated, whose code has landed,
 // and that have nothing that is not committed; each as CodeRemove does, in an operation of
 // its own; a removal whose process was killed is finished. What cannot be removed is left, with the
-// reason. What is left here of threads that ended on another machine goes, too. The worktrees in which merges are validated go with their threads.
-// Of the refs that keep what removed worktrees had, those go that a branch has by now, and those
-// older than code.keep; no record changes. Errors: T801, T904, those of reading, T903 for the
-// configuration.
+// reason. What is left here of threads that ended on another machine goes, too. The worktrees in which
+// merges are validated go with their threads. Of the refs that keep what removed worktrees had, those
+// go that a branch has by now, and those older than code.keep; no record changes. Errors: T801, T904,
+// those of reading, T903 for the configuration.
 func Prune(c *app.Call, in PruneRequest) (*PruneResult, error) {
 	if in.DryRun {
 		c.ReadOnly()

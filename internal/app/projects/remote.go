@@ -405,18 +405,16 @@ func copyFrom(p *app.Project, ctx context.Context, st *store.Store, link *replic
 			return nil, nil, err
 		}
 	}
-	switch {
-	case known != nil && (in.Machine == "" || in.Machine == was):
-		link.Machine = was
-	case known != nil:
+	renamed := known != nil && in.Machine != "" && in.Machine != was
+	if renamed {
 		if err := mustHaveWritten(ctx, st, in.Machine); err != nil {
 			return nil, nil, err
 		}
-		fallthrough
-	default:
-		if err := st.Connect(ctx, store.Wait{Timeout: r.LockTimeout}, link); err != nil {
-			return nil, nil, err
-		}
+	}
+	if known != nil && !renamed {
+		link.Machine = was
+	} else if err := st.Connect(ctx, store.Wait{Timeout: r.LockTimeout}, link); err != nil {
+		return nil, nil, err
 	}
 	if err := keepCredentials(st, creds); err != nil {
 		return nil, nil, err
@@ -436,7 +434,11 @@ func copyFrom(p *app.Project, ctx context.Context, st *store.Store, link *replic
 	if err != nil {
 		return c, d, err
 	}
-	if in.Machine != "" {
+	switch {
+	case in.Machine == "":
+	case renamed:
+		return c, d, nil
+	default: // the store had nothing in which it could be looked for
 		return c, d, mustHaveWritten(ctx, st, in.Machine)
 	}
 	d.Was = code.MachineOfWorktrees(c)
@@ -686,9 +688,9 @@ func RemoteRestore(c *app.Call, in RemoteRestoreRequest) (*RemoteRestoreResult, 
 	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
-	l := c.Project().Link()
-	if l == nil {
-		return nil, codes.InvalidArgument.New(fact.Of("reason", "the project has no remote")).WithNext("leslie help remote")
+	l, err := linkOf(c)
+	if err != nil {
+		return nil, err
 	}
 	if !c.ByPerson() {
 		return nil, codes.PermissionDenied.New(fact.Of("capability", "restoring the project's log")).WithNext("leslie remote status")

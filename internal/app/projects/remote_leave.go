@@ -89,6 +89,14 @@ func notHere(err error) bool {
 		codes.Has(err, codes.PermissionDenied) || codes.Has(err, codes.RemoteDiverged)
 }
 
+// linkOf returns the connection of a project that has a log. Errors: T903 for one that has none.
+func linkOf(c *app.Call) (*replica.Link, error) {
+	if l := c.Project().Link(); l != nil {
+		return l, nil
+	}
+	return nil, codes.InvalidArgument.New(fact.Of("reason", "the project has no remote")).WithNext("leslie help remote")
+}
+
 // elsewhere lets a call go on with servers at another address, and returns the link to them.
 func elsewhere(c *app.Call, was *replica.Link, url string) (*replica.Link, error) {
 	remote, named := splitURL(url)
@@ -130,9 +138,9 @@ func RemoteMove(c *app.Call, in RemoteMoveRequest) (*RemoteMoveResult, error) {
 	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
 	}
-	l := c.Project().Link()
-	if l == nil {
-		return nil, codes.InvalidArgument.New(fact.Of("reason", "the project has no remote")).WithNext("leslie help remote")
+	l, err := linkOf(c)
+	if err != nil {
+		return nil, err
 	}
 	creds, err := useCredentials(c, in.Credentials)
 	if err != nil {

@@ -60,7 +60,8 @@ func claimNext(s *thread.State, d time.Duration, stamp thread.Stamp) (t thread.T
 // none.
 func handedTo(s *thread.State, actor string, now time.Time) thread.ThreadID {
 	for _, t := range s.HeldBy(actor, now) {
-		if h := t.HandedOver(now); h != nil && h.To == actor && h.By.Actor != actor && t.Claim.At.Equal(h.By.At) && t.Claim.Until.Equal(t.Claim.At.Add(t.Claim.For)) {
+		extended := t.Claim.Until.After(t.Claim.At.Add(t.Claim.For))
+		if t.Given(now) != nil && !extended {
 			return t.ID
 		}
 	}

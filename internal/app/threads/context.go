@@ -184,18 +184,16 @@ func Context(c *app.Call, in ContextRequest) (*ContextResult, error) {
 
 // markInherited marks the files with which the thread began.
 func (d *ContextResult) markInherited(c *app.Call) {
-	for _, share := range d.Thread.Shared {
-		if share.How != "spawn" || share.With != d.Thread.ParentID {
-			continue
-		}
-		m, err := c.Store().Manifest(share.Manifest)
-		if err != nil {
-			return // nothing is marked
-		}
-		for i := range d.Files {
-			_, d.Files[i].Inherited = m.Find(d.Files[i].Path)
-		}
+	share, ok := d.Thread.Inherited()
+	if !ok {
 		return
+	}
+	m, err := c.Store().Manifest(share.Manifest)
+	if err != nil {
+		return // nothing is marked
+	}
+	for i := range d.Files {
+		_, d.Files[i].Inherited = m.Find(d.Files[i].Path)
 	}
 }
 

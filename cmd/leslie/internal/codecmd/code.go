@@ -48,7 +48,7 @@ func (d codeText) Text(p *page.Page) {
 			p.Line("%s: %s has %s that %s lacks", i.ThreadID, i.Pushed.Upstream, page.Plural(i.Pushed.Commits, "commit"), i.Branch)
 		}
 		if i.Left != nil {
-			p.Line("%s: here is %s", i.ThreadID, page.LeftText(p, *i.Left))
+			p.Line("%s: here is %s", i.ThreadID, page.LeftText(*i.Left, p.Place(i.Left.Worktree)))
 		}
 		if l := i.LandedElsewhere; l != nil {
 			p.Line("%s: landed on another machine as %s, which %s here does not have yet (git pull)", i.ThreadID, short(&l.Commit), cmp.Or(l.Onto, string(l.Into)))

@@ -38,8 +38,9 @@ Objectives are split into threads of work. A thread's artifacts (plans, designs,
 checkout: use the one that ` + "`leslie context`" + ` prints. Below ` + "`.leslie/`" + ` change nothing else but the files
 of a pending merge, ` + "`.leslie/merges/MERGE/work/`" + `: lines without markers there decide a conflict.
 
-One round: ` + "`leslie claim --next --wait 90s`" + ` (threadId null: repeat it until reason is objective_completed; reason messages: read them with ` + "`leslie context`" + ` first),
-` + "`export LESLIE_THREAD=ID`" + `, ` + "`leslie context`" + `, work, ` + "`leslie done`" + `. With LESLIE_THREAD set you can omit the thread's ID. When
+One round: ` + "`leslie claim --next --wait 90s`" + ` (threadId null: repeat it until reason is objective_completed;
+reason messages: read them with ` + "`leslie context`" + ` first), ` + "`export LESLIE_THREAD=ID`" + `, ` + "`leslie context`" + `, work,
+` + "`leslie done`" + `. With LESLIE_THREAD set you can omit the thread's ID. When
 an answer warns W105, messages wait for you: run ` + "`leslie context`" + ` at once, in a call of its own, which shows them first;
 read them, and act on immediate ones before you continue. ` + "`leslie done`" + ` refuses while messages are unread (T113) or the code
 is not committed (T117).
@@ -73,7 +74,8 @@ How to work:
 - Do not guess what a person should decide: request approval and say what you need. If you cannot go on, write why into
   ` + "`progress.md`" + ` and suspend the thread with that reason.
 - If you lead and the holder of a thread below yours is gone (` + "`leslie context`" + ` says when it was last heard of), go on with what is
-  there: ` + "`leslie claim ID --take-over --reason TEXT`" + `, or give it to another: ` + "`leslie transfer ID --direction handoff --to NAME`" + `. W112 tells you that this happened to yours: stop, and take other work.
+  there: ` + "`leslie claim ID --take-over --reason TEXT`" + `, or give it to another:
+  ` + "`leslie transfer ID --direction handoff --to NAME`" + `. W112 tells you that this happened to yours: stop, and take other work.
 - Before ` + "`leslie done`" + `: every step of the plan is done or marked as left out, with the reason. If you lead, merge the
   threads that you spawned first.
 `)

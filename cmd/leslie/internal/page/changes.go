@@ -47,8 +47,8 @@ func SizeText(files, added, removed int) string {
 
 // LeftText says what is left on this machine of code that is on another one, and how it is handed on:
 // "1 commit on leslie/health and 2 files not committed in DIR, which vm-1 does not have (commit there,
-// then leslie publish health)".
-func LeftText(p *Page, l app.CodeLeft) string {
+// then leslie publish health)". worktree is l's, as the reader is to see it.
+func LeftText(l app.CodeLeft, worktree string) string {
 	text, hand := "", "leslie publish "+string(l.ThreadID)
 	if l.Commits > 0 {
 		text = Plural(l.Commits, "commit") + " on " + l.Branch
@@ -57,7 +57,7 @@ func LeftText(p *Page, l app.CodeLeft) string {
 		if text != "" {
 			text += " and "
 		}
-		text += Plural(l.Files, "file") + " not committed in " + p.Place(l.Worktree)
+		text += Plural(l.Files, "file") + " not committed in " + worktree
 		hand = "commit there, then " + hand
 	}
 	return text + ", which " + l.Machine + " does not have (" + hand + ")"

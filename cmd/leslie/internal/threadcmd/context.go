@@ -278,7 +278,7 @@ func (b *contextBlock) code() string {
 		line := saying("code", "branch "+code.Branch+"; its worktree is on "+code.Machine+", not on this machine; leslie claim "+id+
 			" or leslie code setup "+id+" makes one here with the commits that have come")
 		if code.Left != nil {
-			line += saying("only here", page.LeftText(&page.Page{}, *code.Left))
+			line += saying("only here", page.LeftText(*code.Left, code.Left.Worktree))
 		}
 		return line
 	case code.State == thread.CodeMaking:

@@ -105,7 +105,7 @@ func notStartedText(p *page.Page, d *threads.SummaryResult) {
 // leftText lists what is left here of threads that are on other machines.
 func leftText(p *page.Page, left []app.CodeLeft) {
 	for _, l := range left {
-		p.Line("only here, of %s: %s", l.ThreadID, page.LeftText(p, l))
+		p.Line("only here, of %s: %s", l.ThreadID, page.LeftText(l, p.Place(l.Worktree)))
 	}
 }
 
@@ -314,7 +314,7 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 		return
 	}
 	if i.Left != nil {
-		p.Line("only here: %s", page.LeftText(p, *i.Left))
+		p.Line("only here: %s", page.LeftText(*i.Left, p.Place(i.Left.Worktree)))
 	}
 	if i.Machine != "" && i.Uncommitted > 0 {
 		p.Line("not committed on %s: %s, which stay there", i.Machine, page.Plural(i.Uncommitted, "file"))
