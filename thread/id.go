@@ -9,8 +9,8 @@ import (
 	"leslie/internal/nearest"
 )
 
-// Prefixes of the ids that leslie generates: prefix, then 8 random lower-case
-// base32 characters.
+// Prefixes of the ids that leslie generates at random: prefix, then 8 lower-case base32
+// characters.
 const (
 	PrefixThread     = "thread-"
 	PrefixObjective  = "obj-"
@@ -21,6 +21,13 @@ const (
 	PrefixInjection  = "inj-"
 	PrefixCheckpoint = "ckpt-"
 )
+
+// BeginsID reports whether ids of some kind of record begin with a word and a dash.
+func BeginsID(word string) bool {
+	return slices.ContainsFunc([]string{PrefixThread, PrefixObjective, PrefixReference, PrefixOperation, PrefixRun, PrefixApproval,
+		PrefixInjection, PrefixCheckpoint, PrefixMerge, PrefixQuestion, PrefixComment},
+		func(prefix string) bool { return word == strings.TrimSuffix(prefix, "-") })
+}
 
 // MaxID is the length limit of an id that a caller chooses, in characters.
 const MaxID = 64
@@ -153,6 +160,11 @@ func (s *State) Exists(id ThreadID) bool {
 		return true
 	}
 	return s.source != nil && ValidID(string(id)) && s.source.Exists(id)
+}
+
+// FreeThreadID reports whether a valid id can be that of a new thread.
+func (s *State) FreeThreadID(id ThreadID) bool {
+	return ReservedName(string(id)) == nil && !slices.Contains(commandWords(), string(id)) && s.alike(id) == ""
 }
 
 // alike returns the id of a thread or a folder that has this id, or differs from it in upper

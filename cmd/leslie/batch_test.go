@@ -22,6 +22,7 @@ func TestABatchRunsItsRulesAgainOnlyWhereSomebodyWroteMeanwhile(t *testing.T) {
 			b := newProject(t)
 			other := newBench(t)
 			other.Dir = b.Dir
+			b.write(t, ".leslie/config.json", `{"ids": "random"}`)
 			drawn, count := 0, b.NewID
 			b.NewID = func(prefix string) string {
 				if prefix == "thread-" {

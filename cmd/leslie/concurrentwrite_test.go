@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/internal/app/artifacts"
+	"leslie/store/replica"
 	"leslie/thread"
 )
 
@@ -103,4 +104,46 @@ func TestACheckpointHoldsWhatWasMergedBeforeIt(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(b.Dir, ".leslie/threads/main/more.md"))
 	b.must(t, "rollback", "main", "--to", "late")
 	assert.FileExists(t, filepath.Join(b.Dir, ".leslie/threads/main/more.md"))
+}
+
+// Two machines give the same title to a thread at once: both have one, each with its own id.
+func TestTwoMachinesThatMakeTheSameIDAtOnceBothSucceed(t *testing.T) {
+	t.Parallel()
+	for _, code := range []bool{false, true} {
+		t.Run(fmt.Sprint("code ", code), func(t *testing.T) {
+			t.Parallel()
+			b, other := newBench(t), newBench(t)
+			other.Engine, other.ids = b.Engine, 1000
+			line := []string{"spawn", "Write the docs", "--objective", "ship", "--format", "json"}
+			if code {
+				b.repository(t)
+				other.repository(t)
+				line = append(line, "--code")
+			}
+			b.must(t, "init", "--no-agents")
+			b.must(t, "objective", "create", "Ship it", "--id", "ship")
+			b.must(t, "remote", "init", "memory://one")
+			remote, err := replica.Read(b.Dir)
+			require.NoError(t, err)
+			other.must(t, "connect", "memory://one/"+remote.Project)
+			meanwhile := 0
+			b.memory().Before = func(call, _ string) error {
+				if call == "append" {
+					if meanwhile++; meanwhile == 1 {
+						other.must(t, line...)
+					}
+				}
+				return nil
+			}
+			b.must(t, line...)
+			assert.Positive(t, meanwhile)
+			assert.Equal(t, "write-docs", document(t, other.out.Bytes()).Data["threadId"])
+			assert.Equal(t, "write-docs-2", document(t, b.out.Bytes()).Data["threadId"])
+			for _, one := range []*bench{b, other} {
+				one.must(t, "list", "--format", "json")
+				assert.EqualValues(t, 2, document(t, one.out.Bytes()).Data["total"])
+				one.must(t, "doctor")
+			}
+		})
+	}
 }

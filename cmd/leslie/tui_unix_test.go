@@ -106,7 +106,7 @@ func TestAPersonWorksFromTheScreen(t *testing.T) {
 
 	// A new thread, and any other line.
 	s.send("nWrite the docs\r")
-	s.shows("thread thread-") // its answer: what is typed shows the text before
+	s.shows("thread write-docs  active") // its answer: what is typed shows the text before
 	s.send(":update later --title \"No longer so\"\r")
 	s.goBack()
 	s.shows("No longer so")

@@ -39,6 +39,7 @@ type Config struct {
 	Policy       thread.Policy `json:"policy"`
 	MistakeLimit *int          `json:"mistakeLimit"`
 	ClaimFor     *string       `json:"claimFor"`
+	IDs          *string       `json:"ids"`
 	Merge        struct {
 		Agent    *string `json:"agent"`
 		Validate *string `json:"validate"`
@@ -110,6 +111,7 @@ type Settings struct {
 	notify           string // the command that tells the user what begins to wait for them
 	trustAs          bool   // who claims to be a person is one, also in an agent's environment
 	mistakeLimit     int
+	randomIDs        bool // new threads and objectives get random ids, not such as their titles give
 	ClaimFor         time.Duration
 	// agent, validate and validateCode are commands that may run: the user's own, or the
 	// project's if the user trusts its root. Only SettingsOf sets them.
@@ -118,6 +120,12 @@ type Settings struct {
 	// Keep is how long code prune leaves a ref that keeps what a removed worktree had.
 	Keep time.Duration
 }
+
+// The values of ids: what the id of a new thread or objective is made of.
+const (
+	TitleIDs  = "title"
+	RandomIDs = "random"
+)
 
 // Defaults without configuration.
 const (
@@ -261,6 +269,9 @@ func Combine(user, project Config) Settings {
 		}
 		if cfg.Code.Land != nil {
 			out.Land = *cfg.Code.Land
+		}
+		if cfg.IDs != nil {
+			out.randomIDs = *cfg.IDs == RandomIDs
 		}
 		if cfg.ClaimFor != nil {
 			out.ClaimFor, _ = time.ParseDuration(*cfg.ClaimFor) // checked with the file
@@ -494,7 +505,7 @@ func misread(dec *json.Decoder, at string) (key, reason string) {
 // ConfigKeys returns the keys of the project's file, and those that only the user's
 // file may contain. A key in a group is prefixed with the group's name.
 func ConfigKeys() (both, users []string) {
-	both = []string{"policy", "mistakeLimit", "claimFor", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.validate", "code.checks", "code.land", "code.keep", "run.agent", "run.agents",
+	both = []string{"policy", "mistakeLimit", "claimFor", "ids", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.validate", "code.checks", "code.land", "code.keep", "run.agent", "run.agents",
 		"run.profile", "run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost", "run.maxTime", "run.maxTurnTime", "run.parallel", "run.fallback",
 		"run.startTimeout", "run.askFor", "run.restart"}
 	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify", "run.always", "run.mcp"}
@@ -603,6 +614,9 @@ func badPolicy(path, key, reason string) error {
 func (cfg Config) check(path string) error {
 	if cfg.MistakeLimit != nil && *cfg.MistakeLimit < 1 {
 		return BadConfig(path, "mistakeLimit", "it must be at least 1")
+	}
+	if cfg.IDs != nil && *cfg.IDs != TitleIDs && *cfg.IDs != RandomIDs {
+		return BadConfig(path, "ids", "it must be "+TitleIDs+" or "+RandomIDs+", not "+Quoted(*cfg.IDs))
 	}
 	type durationKey struct {
 		key, like string

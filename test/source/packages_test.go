@@ -75,7 +75,7 @@ func allowances() []allowance {
 		{dir: "internal/app/changes", packages: []string{"internal/fact", "codes", "warnings", "thread", "store"}},
 		{dir: "internal/app/importing", packages: []string{"internal/fact", "codes", "thread"}},
 		{dir: "internal/app/merging", packages: []string{"internal/app/changes", "internal/fact", "codes", "warnings", "internal/retry", "internal/scope", "thread", "merge", "store", "internal/external", "internal/git"}},
-		{dir: "internal/app", packages: []string{"codes", "internal/external", "internal/fact", "internal/ledger", "internal/nearest", "internal/permit", "internal/retry", "internal/scope", "internal/transcript", "store", "store/replica", "thread", "warnings"}, modules: []string{"github.com/tailscale/hujson"}},
+		{dir: "internal/app", packages: []string{"codes", "internal/external", "internal/fact", "internal/ledger", "internal/nearest", "internal/permit", "internal/retry", "internal/scope", "internal/transcript", "store", "store/replica", "thread", "warnings"}, modules: []string{"github.com/tailscale/hujson", "golang.org/x/text"}},
 		{dir: "internal/app/agents", packages: []string{"internal/app", "codes", "internal/acp", "internal/external", "internal/fact", "internal/nearest", "internal/permit", "internal/runner", "store", "thread", "warnings"}},
 		{dir: "internal/app/config", packages: []string{"internal/app", "internal/app/agents", "codes", "internal/fact", "internal/git", "internal/permit", "internal/runner", "internal/setup", "store", "thread", "warnings"}, modules: []string{"code.checks", "github.com/tailscale/hujson", "run.agents", "run.allow", "run.ask", "run.default"}},
 		{dir: "internal/app/code", packages: []string{"internal/app/merging", "internal/app", "codes", "internal/external", "internal/fact", "internal/git", "internal/nearest", "internal/setup", "store", "thread", "warnings"}},
@@ -250,6 +250,7 @@ func whyNotModule(path string) string {
 		"github.com/nats-io/nats.go":             "internal/ledger/jetstream alone speaks to NATS",
 		"github.com/nats-io/nkeys":               "internal/ledger/jetstream alone knows who asks",
 		"golang.org/x/net":                       "internal/ledger/jetstream alone opens connections, and so needs proxies",
+		"golang.org/x/text":                      "internal/app alone makes ids of titles",
 		"github.com/xrash/smetrics":              "one package decides which names are near each other",
 	})
 }

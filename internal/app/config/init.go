@@ -220,5 +220,7 @@ func configTemplate() []string {
   // "mistakeLimit": 5,
   // How long a claim lasts.
   // "claimFor": "1h",
+  // Ids of new threads and objectives: of their titles (write-docs), or random.
+  // "ids": "title",
 }`, "\n"))
 }

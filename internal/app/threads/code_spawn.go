@@ -76,23 +76,41 @@ func spawnCode(c *app.Call, in SpawnRequest, begin func(SpawnRequest, *codeSpawn
 		return nil, err
 	}
 	if m == nil {
-		if m, err = planCode(c, &in); err != nil {
+		if m, began, err = planAndBegin(c, in, begin); errors.Is(err, store.ErrAnswered) {
+			first, _, err := app.Answered[SpawnResult](c)
+			return first, err
+		}
+		if err != nil {
 			return nil, err
 		}
-		defer m.release()
-		if began, err = m.beginSpawn(in, begin); err != nil {
-			m.dropParent()
-			if errors.Is(err, store.ErrAnswered) {
-				first, _, err := app.Answered[SpawnResult](c)
-				return first, err
-			}
-			return nil, err
-		}
-	} else {
-		defer m.release()
 	}
+	defer m.release()
 	return m.finish(began, in.NoSetup)
 }
+
+// planAndBegin plans the spawn and records the thread. An id that the title gives may be
+// taken between the two: then it plans again.
+func planAndBegin(c *app.Call, in SpawnRequest, begin func(SpawnRequest, *codeSpawn) (*SpawnResult, error)) (*codeSpawn, *SpawnResult, error) {
+	for try := 1; ; try++ {
+		planned := in
+		m, err := planCode(c, &planned)
+		if err != nil {
+			return nil, nil, err
+		}
+		began, err := m.beginSpawn(planned, begin)
+		if err == nil {
+			return m, began, nil
+		}
+		m.release()
+		m.dropParent()
+		if in.ID != "" || !codes.Has(err, codes.AlreadyExists) || try == maxNames {
+			return nil, nil, err
+		}
+	}
+}
+
+// maxNames is how many ids of a title are tried whose branch or folder is taken.
+const maxNames = 10
 
 // beginSpawn records the thread: operation 1. It is not the answer of a request.
 func (m *codeSpawn) beginSpawn(in SpawnRequest, begin func(SpawnRequest, *codeSpawn) (*SpawnResult, error)) (*SpawnResult, error) {
@@ -296,7 +314,7 @@ func planCode(c *app.Call, in *SpawnRequest) (m *codeSpawn, err error) {
 	var parent thread.Thread
 	_, err = c.View(func(s *thread.State) error {
 		n := in.newThread()
-		n.ID = thread.ThreadID(c.NewID(in.ID, thread.PrefixThread, func(id string) bool { return s.Exists(thread.ThreadID(id)) }))
+		n.ID = c.NewThreadID(s, in.ID, in.Title)
 		in.nameObjective(c, s, &n)
 		t, err := s.Spawn(n, c.Stamp()) // on what was read: whatever it refuses is refused before git is asked
 		m.id, parent.ID = t.ID, t.ParentID
@@ -327,31 +345,13 @@ func planCode(c *app.Call, in *SpawnRequest) (m *codeSpawn, err error) {
 	if err := m.uncommitted(in, parent); err != nil {
 		return nil, err
 	}
-	names, err := code.NamesNow(c, m.repo)
-	if err != nil {
+	if err := m.lookAt(m.making.Start); err != nil {
 		return nil, err
 	}
-	m.making.Branch = cmp.Or(in.Branch, strings.ReplaceAll(names.Branch, app.IDInBranch, string(m.id)))
-	if m.making.Dir = in.Worktree; in.Worktree == "" {
-		dir, made, err := names.MakeWorktrees(c)
-		if err != nil {
-			return nil, err
-		}
-		if made {
-			m.parent = dir
-		}
-		m.making.Dir = filepath.Join(dir, string(m.id))
+	if err := m.warnBehind(parent); err != nil {
+		return nil, err
 	}
-	if err = m.repo.Check(c.Context(), m.making); err == nil {
-		err = m.lookAt(m.making.Start)
-	}
-	if err == nil {
-		err = m.warnBehind(parent)
-	}
-	if err == nil {
-		m.release, err = code.Hold(c, m.id)
-	}
-	if err != nil {
+	if err := m.holdNames(in); err != nil {
 		m.dropParent()
 		return nil, err
 	}
@@ -359,6 +359,44 @@ func planCode(c *app.Call, in *SpawnRequest) (m *codeSpawn, err error) {
 	m.code.Made, m.code.Call = thread.CodeMade{Branch: !m.making.Existing, Worktree: true}, callDigest(c)
 	in.ID, in.Branch, in.Worktree = string(m.id), m.making.Branch, c.Project().Worktree(m.making.Dir)
 	return m, nil
+}
+
+// holdNames names the branch and the folder, and holds the thread's id for this call. An id
+// that the title gave is another one if somebody has such a branch or folder, or makes one.
+func (m *codeSpawn) holdNames(in *SpawnRequest) error {
+	c := m.c
+	names, err := code.NamesNow(c, m.repo)
+	if err != nil {
+		return err
+	}
+	dir := ""
+	if in.Worktree == "" {
+		made := false
+		if dir, made, err = names.MakeWorktrees(c); err != nil {
+			return err
+		}
+		if made {
+			m.parent = dir
+		}
+	}
+	var tried []thread.ThreadID
+	for {
+		m.making.Branch = cmp.Or(in.Branch, strings.ReplaceAll(names.Branch, app.IDInBranch, string(m.id)))
+		m.making.Dir = cmp.Or(in.Worktree, filepath.Join(dir, string(m.id)))
+		if err = m.repo.Check(c.Context(), m.making); err == nil {
+			m.release, err = code.Hold(c, m.id)
+		}
+		tried = append(tried, m.id)
+		if in.ID != "" || !codes.Has(err, codes.BranchTaken) && !codes.Has(err, codes.WorktreeBusy) || len(tried) == maxNames {
+			return err
+		}
+		if _, err := c.View(func(s *thread.State) error {
+			m.id = c.NewThreadID(s, "", in.Title, tried...)
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
 }
 
 // base is the revision that a base names: a ref or a commit, else the branch of a thread.

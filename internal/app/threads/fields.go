@@ -15,7 +15,7 @@ import (
 type SpawnRequest struct {
 	Intent    string
 	Title     string // "": the intent's first line
-	ID        string // "": a random one
+	ID        string // "": one that the title gives
 	Objective string // "": the parent's, else the only one that is not done
 	// OwnObjective: without Objective and Parent, one is made, whatever is open.
 	OwnObjective bool

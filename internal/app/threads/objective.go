@@ -10,7 +10,7 @@ import (
 // CreateObjectiveRequest creates an objective.
 type CreateObjectiveRequest struct {
 	Title string
-	ID    string // "" for a random one
+	ID    string // "": one that the title gives
 }
 
 // Faults returns what is wrong with the request.
@@ -35,20 +35,12 @@ func CreateObjective(c *app.Call, in CreateObjectiveRequest) (*ObjectiveResult, 
 		return nil, err
 	}
 	return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*ObjectiveResult, thread.ThreadID, error) {
-		o, err := s.CreateObjective(thread.NewObjective{ID: newObjectiveID(c, s, in.ID), Title: in.Title}, stamp)
+		o, err := s.CreateObjective(thread.NewObjective{ID: c.NewObjectiveID(s, in.ID, in.Title), Title: in.Title}, stamp)
 		if err != nil {
 			return nil, "", err
 		}
 		return &ObjectiveResult{ObjectiveRecord: app.ObjectiveOf(s, o)}, "", nil
 	})
-}
-
-// newObjectiveID returns the wanted id of a new objective, "" for one that is not taken.
-func newObjectiveID(c *app.Call, s *thread.State, wanted string) thread.ObjectiveID {
-	return thread.ObjectiveID(c.NewID(wanted, thread.PrefixObjective, func(id string) bool {
-		_, taken := s.Objectives.Peek(id)
-		return taken
-	}))
 }
 
 // ListObjectivesRequest lists objectives.

@@ -247,14 +247,14 @@ func once(refs []string, targets map[string]thread.ThreadID) []string {
 // nameObjective names the objective that is made if none is open.
 func (in SpawnRequest) nameObjective(c *app.Call, s *thread.State, n *thread.NewThread) {
 	if in.Objective == "" && in.Parent == "" && (in.OwnObjective || len(s.OpenObjectives()) == 0) {
-		n.NewObjective, n.OwnObjective = newObjectiveID(c, s, ""), in.OwnObjective
+		n.NewObjective, n.OwnObjective = c.ObjectiveIDFor(s, n.ID), in.OwnObjective
 	}
 }
 
 // spawn is the rule, under the lock.
 func (in SpawnRequest) spawn(c *app.Call, s *thread.State, stamp thread.Stamp, f *newFolder, m *codeSpawn) (*SpawnResult, thread.ThreadID, error) {
 	n := in.newThread()
-	n.ID = thread.ThreadID(c.NewID(in.ID, thread.PrefixThread, func(id string) bool { return s.Exists(thread.ThreadID(id)) }))
+	n.ID = c.NewThreadID(s, in.ID, in.Title)
 	n.Shared, n.Scope = f.manifest, f.scope.Strings()
 	if m != nil {
 		if err := m.notBegun(s); err != nil {

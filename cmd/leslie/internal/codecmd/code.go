@@ -137,7 +137,7 @@ func Code() *cli.Command {
 		Hint: cli.Hint{When: cli.Watching, Line: "code ID"},
 		Detail: "CHANGED and NEW are files that are not committed; HEAD of what has landed and was removed is the commit that landed it. Without ids: all threads that own code (leslie " +
 			"spawn --code).",
-		Example:  "leslie code thread-a1b2c3d4",
+		Example:  "leslie code write-docs",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true, Many: true}},
 		Flags: []cli.Flag{cli.Toggle("pairs",
 			"which threads' code conflicts with which, and an order to merge them")}, Run: runCode,
@@ -180,7 +180,7 @@ func Setup() *cli.Command {
 	return &cli.Command{
 		Name: "code setup", Summary: "make a thread's worktree ready on this machine: finish it, copy what .worktreeinclude names, " +
 			"run code.setup", Writes: true, NotBatchable: true,
-		Example: "leslie code setup thread-a1b2c3d4", Operands: []cli.Operand{cli.ThreadOperand()}, Run: runCodeSetup,
+		Example: "leslie code setup write-docs", Operands: []cli.Operand{cli.ThreadOperand()}, Run: runCodeSetup,
 	}
 }
 

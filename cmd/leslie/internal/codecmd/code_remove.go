@@ -40,7 +40,7 @@ func Remove() *cli.Command {
 		NotBatchable: true,
 		Detail: "The branch stays, unless leslie made it and it has landed. leslie code restore brings everything " +
 			"back. A worktree that leslie did not make stays where it is; the thread only no longer owns it.",
-		Example:  "leslie code remove thread-a1b2c3d4",
+		Example:  "leslie code remove write-docs",
 		Operands: []cli.Operand{cli.ThreadOperand()}, Run: runCodeRemove,
 	}
 }
@@ -67,7 +67,7 @@ func Restore() *cli.Command {
 	return &cli.Command{
 		Name: "code restore", Summary: "bring a thread's worktree back, with what was not committed", Writes: true,
 		NotBatchable: true,
-		Example:      "leslie code restore thread-a1b2c3d4", Operands: []cli.Operand{cli.ThreadOperand()},
+		Example:      "leslie code restore write-docs", Operands: []cli.Operand{cli.ThreadOperand()},
 		Run: runCodeRestore,
 	}
 }

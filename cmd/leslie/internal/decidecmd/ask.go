@@ -114,7 +114,7 @@ func Ask() *cli.Command {
 			"waits 100 seconds without one), or when messages wait for the agent's own thread (met: false); the " +
 			"question stays open. The same question again is the open one. What a person is asked, only a person " +
 			"can answer.",
-		Example:  `leslie ask thread-a1b2c3d4 --question "Which port?" --choice 8080 --choice 9090`,
+		Example:  `leslie ask write-docs --question "Which port?" --choice 8080 --choice 9090`,
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags: []cli.Flag{
 			cli.NewFlag("question", cli.AnyText("TEXT").Required(),

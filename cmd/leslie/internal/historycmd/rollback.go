@@ -37,7 +37,7 @@ func Rollback() *cli.Command {
 		Detail: "The current files are saved as a checkpoint first, so nothing is lost: undo the rollback, or roll " +
 			"back to that checkpoint. leslie run keeps the newest 20 turns (leslie checkpoint list ID --kept): " +
 			"--turn restores the worktree's files and its branch, too.",
-		Example: "leslie rollback thread-a1b2c3d4 --to ckpt-e5f6g7h8",
+		Example: "leslie rollback write-docs --to ckpt-e5f6g7h8",
 		Operands: []cli.Operand{cli.ThreadOperand(),
 			{Value: cli.AnyText("CKPT|NAME").Offering(cli.CheckpointNames), Optional: true}},
 		Flags: []cli.Flag{

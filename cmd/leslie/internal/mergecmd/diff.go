@@ -356,7 +356,7 @@ func Diff() *cli.Command {
 			"Other versions are of artifacts: ID@CHECKPOINT (by id or name) and ID@base (what the " +
 			"thread last had in common with its parent), compared with the thread's current files; or any A with any B. " +
 			"PATHs are files, folders and globs of artifacts, else of the code (always with code: or --code). Exit status 0, with or without differences.",
-		Example: "leslie diff thread-a1b2c3d4 -- code:cmd/main.go",
+		Example: "leslie diff write-docs -- code:cmd/main.go",
 		Operands: []cli.Operand{
 			{Value: cli.AVersion("A"), Optional: true}, {Value: cli.AVersion("B"), Optional: true},
 			{Value: cli.AnyText("PATH").Offering(cli.FileNames), Optional: true, Many: true, Dashed: true},

@@ -85,7 +85,7 @@ func Drop() *cli.Command {
 		Detail: "It shows what would go, and asks you; --yes asks nobody. A run is stopped. The worktree and the branch that " +
 			"leslie made go; a ref, named in the answer, keeps what is on no other branch, and the answer has the lines that " +
 			"bring it back. Artifacts stay in the archive. An agent may drop what it spawned or holds.",
-		Example:  "leslie drop thread-a1b2c3d4",
+		Example:  "leslie drop write-docs",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Many: true}},
 		Flags: []cli.Flag{cli.Toggle("yes", "drop without asking"),
 			cli.Toggle("dry-run", "show what would go without changing anything")},

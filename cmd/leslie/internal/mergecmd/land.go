@@ -175,7 +175,7 @@ func Land() *cli.Command {
 			"A conflict leaves the landing pending (T301): resolve it, then the same line again. Then the thread is " +
 			"completed, and its worktree and the branch that leslie made go. Hooks of git do not run. An agent needs the capability land, or a " +
 			"person's approval.",
-		Example:  "leslie land thread-a1b2c3d4",
+		Example:  "leslie land write-docs",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true, Many: true}},
 		Flags: append([]cli.Flag{
 			cli.Toggle("ready", "all that is completed and passes its checks"),

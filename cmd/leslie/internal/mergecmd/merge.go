@@ -296,7 +296,7 @@ func Merge() *cli.Command {
 		Detail: "The target does not change until every conflict is resolved. If nobody can be asked, the merge " +
 			"stays pending (T301): merge resolve, then the same line again. Code lands in the target's branch, else " +
 			"where it began; not with --scope.",
-		Example: "leslie merge --sources thread-a1b2c3d4 --target main",
+		Example: "leslie merge --sources write-docs --target main",
 		Operands: []cli.Operand{{Value: cli.SomeIDs("SRC... TARGET", cli.ThreadIDs), Optional: true, Many: true,
 			Sets: "sources", LastSets: "target"}},
 		Flags: append([]cli.Flag{

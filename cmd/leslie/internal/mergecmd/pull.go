@@ -17,7 +17,7 @@ func Pull() *cli.Command {
 			"both own is brought, too, whatever the scope. A thread with code and neither, or --from BRANCH, gets " +
 			"what the branch has from which its code began; where both changed the same lines, git merge in its " +
 			"worktree goes on (T806).",
-		Example:  "leslie pull thread-a1b2c3d4",
+		Example:  "leslie pull write-docs",
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags: append([]cli.Flag{cli.NewFlag("from", cli.AnID("ID", cli.ThreadIDs),
 			"the thread, or its branch, to bring changes from (default: the parent)")}, mergeFlags()...),

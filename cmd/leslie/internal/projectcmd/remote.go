@@ -393,7 +393,7 @@ func Publish() *cli.Command {
 		Detail: "In a project on several machines both go along with what hands work on: done, checkpoint, " +
 			"merge, reference, spawn, transfer, release, suspend. This is for in between. Without ID it publishes " +
 			"all threads whose work has changed here.",
-		Example:  "leslie publish thread-a1b2c3d4",
+		Example:  "leslie publish write-docs",
 		Operands: []cli.Operand{cli.Operand{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
 		Run: func(c *cli.Call) (cli.Data, error) {
 			return cli.RunUseCase(c, projects.Publish, projects.PublishRequest{Thread: c.Operand(0)},

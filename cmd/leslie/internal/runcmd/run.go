@@ -48,7 +48,7 @@ func Run() *cli.Command {
 		Detail: "The agent works in the thread's worktree, or in the project's folder, until the thread is done, " +
 			"waits, or reaches a limit; rules say what it may do, --ask who decides the rest. The next run goes " +
 			"on with its session. Status 0: it is done.",
-		Example:  "leslie run thread-a1b2c3d4 --agent claude",
+		Example:  "leslie run write-docs --agent claude",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
 		Flags: []cli.Flag{
 			cli.NewFlag("new", cli.AnyText("TEXT"), "make a thread (with code, in git) and run it"),

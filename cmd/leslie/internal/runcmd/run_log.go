@@ -50,7 +50,7 @@ func RunLog() *cli.Command {
 		Detail: "Shows the newest 50 entries by default; with --since and --follow all after that one, then new " +
 			"ones. To continue, pass the last number that you read to --since. With --follow, JSON is one entry a " +
 			"line.",
-		Example:  "leslie run log thread-a1b2c3d4 --follow",
+		Example:  "leslie run log write-docs --follow",
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags: []cli.Flag{
 			cli.Toggle("follow", "keep printing new entries"),

@@ -154,7 +154,7 @@ func RunStop() *cli.Command {
 		Detail: "Its agent is asked to end its turn; --now ends it at once. The next leslie run goes on with its " +
 			"session. --loop stops the process that runs whatever is ready, with its agents; the next leslie run " +
 			"--next goes on with all of them.",
-		Example:  "leslie run stop thread-a1b2c3d4",
+		Example:  "leslie run stop write-docs",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
 		Flags: []cli.Flag{cli.Toggle("now", "do not let the agent end its turn"),
 			cli.Toggle("loop", "stop leslie run --next")},

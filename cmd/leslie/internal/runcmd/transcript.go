@@ -161,7 +161,7 @@ func Transcript() *cli.Command {
 		Name: "transcript", Summary: "show what a thread's agent was told, said and did, as Markdown",
 		Detail: "The whole conversation, or with --limit its newest entries. JSON and YAML have the entries, the " +
 			"newest 50 by default (--limit 0: all), with the agent's updates as it sent them.",
-		Example:  "leslie transcript thread-a1b2c3d4 > transcript.md",
+		Example:  "leslie transcript write-docs > transcript.md",
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags: []cli.Flag{transcriptRunFlag(),
 			cli.NewFlag("limit", cli.NonNegative("N"), "show only the newest N entries")},

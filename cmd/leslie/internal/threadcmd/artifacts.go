@@ -45,7 +45,7 @@ func Artifacts() *cli.Command {
 	return &cli.Command{
 		Name: "artifacts", Summary: "list the files in a thread's folder",
 		Hint:     cli.Hint{When: cli.Sharing, Line: "artifacts ID"},
-		Example:  "leslie artifacts thread-a1b2c3d4 --scope 'design/**'",
+		Example:  "leslie artifacts write-docs --scope 'design/**'",
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags: []cli.Flag{
 			cli.NewFlag("scope", cli.Scopes("GLOB"), "only these artifacts: paths, folders, globs"),

@@ -56,7 +56,7 @@ func Can() *cli.Command {
 		Detail: "Made for hooks: it takes no lock and changes nothing. A refusal is logged. Without ID and " +
 			"--thread, only the policy decides. Without CAPABILITY it lists all of them and where each stands. " +
 			"leslie help capabilities says what leslie enforces itself and what a hook has to enforce.",
-		Example: "leslie can code_edit thread-a1b2c3d4",
+		Example: "leslie can code_edit write-docs",
 		Operands: []cli.Operand{{Value: cli.ACapability(), Optional: true},
 			{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
 		Run: runCan,

@@ -26,7 +26,7 @@ func Checkpoint() *cli.Command {
 		Hint: cli.Hint{When: cli.GoingBack, Line: "checkpoint ID"},
 		Detail: "leslie rollback restores a checkpoint, leslie diff ID@CHECKPOINT compares it with the current " +
 			"files.",
-		Example:  `leslie checkpoint thread-a1b2c3d4 --name "before the rewrite"`,
+		Example:  `leslie checkpoint write-docs --name "before the rewrite"`,
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags: []cli.Flag{cli.NewFlag("name", cli.AnyText("N"),
 			"a name, unique in this thread, at most 200 characters")},
@@ -86,7 +86,7 @@ func (d checkpointListText) Text(p *page.Page) {
 func CheckpointList() *cli.Command {
 	return &cli.Command{
 		Name: "checkpoint list", Summary: "list a thread's checkpoints, newest first",
-		Example:  "leslie checkpoint list thread-a1b2c3d4",
+		Example:  "leslie checkpoint list write-docs",
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags: []cli.Flag{cli.Toggle("kept", "those that leslie run keeps at the end of turns"), cli.LimitFlag(),
 			cli.TimeFlag()}, Run: runCheckpointList,

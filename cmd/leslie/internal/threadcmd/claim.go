@@ -168,7 +168,7 @@ func Renew() *cli.Command {
 		Name: "renew", Summary: "extend your claim on a thread", Writes: true,
 		Hint:     cli.Hint{When: cli.Starting, Line: "renew ID"},
 		Detail:   "An expired claim can be renewed unless somebody else has claimed the thread.",
-		Example:  "leslie renew thread-a1b2c3d4",
+		Example:  "leslie renew write-docs",
 		Operands: []cli.Operand{cli.ThreadsOperand()},
 		Run: func(c *cli.Call) (cli.Data, error) {
 			return runHolder(c, threads.Renew)
@@ -185,7 +185,7 @@ func Release() *cli.Command {
 			"holder is gone, take it over instead: leslie claim ID --take-over --reason TEXT, which a person may, " +
 			"and the holder of a claim on a thread above. To give it to another, by name: leslie transfer ID " +
 			"--direction handoff --to NAME.",
-		Example:  "leslie release thread-a1b2c3d4",
+		Example:  "leslie release write-docs",
 		Operands: []cli.Operand{cli.ThreadsOperand()},
 		Flags: []cli.Flag{cli.NewFlag("reason", cli.AnyText("TEXT"),
 			"why, which whoever held it, or takes it next, is told")},

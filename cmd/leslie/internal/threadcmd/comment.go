@@ -117,7 +117,7 @@ func Comment() *cli.Command {
 			"without them it is the whole file. The comment follows its lines when the file changes, and is " +
 			"outdated when they are gone. While it is open, the thread's agent cannot complete the thread (T113), " +
 			"and what it is about is not merged (T408). leslie review ID --send brings comments to the agent.",
-		Example: `leslie comment thread-a1b2c3d4 report.md:10-14 "Name the source"`,
+		Example: `leslie comment write-docs report.md:10-14 "Name the source"`,
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs)},
 			{Value: cli.AnyText("PATH[:LINES]").Offering(cli.FileNames)}, {Value: cli.AnyText("TEXT")}},
 		Run: runComment,
@@ -154,7 +154,7 @@ func Comments() *cli.Command {
 		Name: "comments", Summary: "list the open comments on a thread, or on all", NamesThread: true,
 		Detail: "--all includes resolved comments and those on threads that have ended. The lines are where they " +
 			"are now.",
-		Example:  "leslie comments thread-a1b2c3d4",
+		Example:  "leslie comments write-docs",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
 		Flags: []cli.Flag{
 			cli.Toggle("all", "include resolved comments"),
@@ -177,7 +177,7 @@ func Review() *cli.Command {
 		OnlyWith: "send", NamesThread: true,
 		Detail: "--send delivers those that were not sent yet as one message, each with its place and lines; sent " +
 			"again, it sends nothing twice. Without it nothing changes.",
-		Example:  "leslie review thread-a1b2c3d4 --send",
+		Example:  "leslie review write-docs --send",
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags:    []cli.Flag{cli.Toggle("send", "deliver the new comments to the thread's agent")},
 		Run:      runReview,

@@ -55,7 +55,7 @@ func Context() *cli.Command {
 			"thread's own agent (--thread or LESLIE_THREAD) has got the whole answer. Without a thread it says what " +
 			"you hold: your claims, open requests, questions, and merges that are not finished, each with the line " +
 			"that goes on with it.",
-		Example:  "leslie context thread-a1b2c3d4",
+		Example:  "leslie context write-docs",
 		Operands: []cli.Operand{cli.ThreadOperand()}, Run: runContext,
 	}
 }

@@ -26,7 +26,7 @@ func spawnFlags() []cli.Flag {
 		cli.NewFlag("title", cli.AnyText("T"), "at most 200 characters (default: from the intent)"),
 		cli.NewFlag("objective", cli.AnID("ID", cli.ObjectiveIDs), "default: parent's, the only open, else a new one"),
 		cli.NewFlag("parent", cli.AnID("ID", cli.ThreadIDs), "the parent thread (default: --thread)"),
-		cli.NewFlag("id", cli.AnID("ID", cli.OtherIDs), "use this id instead of a random one"),
+		cli.NewFlag("id", cli.AnID("ID", cli.OtherIDs), "use this id instead of one from the title"),
 		cli.NewFlag("inherit", cli.OneOf(inherit...), "copy the parent's artifacts: all or --scope"),
 		cli.NewFlag("scope", cli.Scopes("P,..."), "which artifacts to inherit: paths, folders, globs"),
 		cli.NewFlag("ref", cli.SomeIDs("ID,...", cli.ThreadIDs), "threads to reference, as snapshots taken now"),

@@ -36,7 +36,7 @@ func Inject() *cli.Command {
 			"cannot be completed by it (T113), and --withdraw takes the injection back. All injections are kept in " +
 			"the thread's folder, in " + app.InjectionsFile + ". " +
 			"ID and --content are required without --withdraw.",
-		Example:  `leslie inject thread-a1b2c3d4 --type constraint --urgency immediate --content "Keep the old API"`,
+		Example:  `leslie inject write-docs --type constraint --urgency immediate --content "Keep the old API"`,
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
 		Flags: []cli.Flag{
 			cli.NewFlag("type", cli.OneOf(types...), "what kind of information it is (default feedback)"),

@@ -43,7 +43,7 @@ func Lifecycle() *cli.Command {
 	return &cli.Command{
 		Name: "lifecycle", Summary: "change a thread's status", Writes: true,
 		Detail:   "done, cancel, suspend, resume, archive and reopen are also commands.",
-		Example:  "leslie lifecycle thread-a1b2c3d4 --action suspend --reason \"waits for the API\"",
+		Example:  "leslie lifecycle write-docs --action suspend --reason \"waits for the API\"",
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags: []cli.Flag{
 			cli.NewFlag("action", cli.OneOf(words...).Required().Formerly(map[string]string{"blocked": "suspend"}),
@@ -134,7 +134,7 @@ func withHint(cmd *cli.Command, h cli.Hint) *cli.Command {
 func shortLifecycle(action thread.Action, summary string) *cli.Command {
 	return &cli.Command{
 		Name: string(action), Summary: summary, Writes: true,
-		Example:  "leslie " + string(action) + " thread-a1b2c3d4",
+		Example:  "leslie " + string(action) + " write-docs",
 		Operands: []cli.Operand{cli.ThreadsOperand()}, Flags: []cli.Flag{cli.ReasonFlag()},
 		Run: func(c *cli.Call) (cli.Data, error) { return runLifecycle(c, action) },
 	}

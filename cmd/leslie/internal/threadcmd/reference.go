@@ -46,7 +46,7 @@ func Reference() *cli.Command {
 		Detail: "A frozen reference copies the target's artifacts to context/inherited/REF/; a live reference reads " +
 			"them in the target's folder. If the target does not exist, or a live reference's scope matches nothing " +
 			"yet, the reference is created with a warning (W202).",
-		Example: "leslie reference --from thread-a1b2c3d4 --target thread-e5f6g7h8 --scope design.md",
+		Example: "leslie reference --from write-docs --target write-tests --scope design.md",
 		Flags: []cli.Flag{
 			cli.NewFlag("from", cli.AnID("A", cli.ThreadIDs), "the thread that gets the reference (default: --thread)"),
 			cli.NewFlag("target", cli.AnID("B", cli.ThreadIDs).Required(), "the referenced thread"),
@@ -110,7 +110,7 @@ func (d referenceListText) Text(p *page.Page) {
 func ReferenceList() *cli.Command {
 	return &cli.Command{
 		Name: "reference list", Summary: "list references and whether their targets have changed",
-		Example:  "leslie reference list thread-a1b2c3d4",
+		Example:  "leslie reference list write-docs",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
 		Flags: []cli.Flag{
 			cli.NewFlag("from", cli.AnID("A", cli.ThreadIDs), "only references of this thread; the same as ID"),

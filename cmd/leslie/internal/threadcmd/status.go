@@ -349,7 +349,7 @@ func Status() *cli.Command {
 		Name: "status", Summary: "show a thread, or without an id a summary: what waits for you, what agents did",
 		Detail:   "In a thread's worktree, without an id, it shows a person that thread.",
 		Hint:     cli.Hint{When: cli.Watching, Line: "status ID"},
-		Example:  "leslie status thread-a1b2c3d4",
+		Example:  "leslie status write-docs",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}}, NamesThread: true,
 		Flags: []cli.Flag{cli.NewFlag("since", cli.AnyText("T"), "the runs that ended since this time, or age (24h)")},
 		Run:   runStatus,

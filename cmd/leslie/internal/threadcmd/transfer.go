@@ -57,7 +57,7 @@ func Transfer() *cli.Command {
 			"Its work stays, and context says who had it and why. The " +
 			"same request again is the open one. --wait returns after the decision: approved 0, denied T404, no " +
 			"decision in time T401, for an agent also as soon as messages wait for the thread that it speaks for.",
-		Example:  "leslie transfer thread-a1b2c3d4 --direction request_approval --scope deploy --reason \"ship 1.2\"",
+		Example:  "leslie transfer write-docs --direction request_approval --scope deploy --reason \"ship 1.2\"",
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags: []cli.Flag{
 			cli.NewFlag("direction", cli.OneOf(directions...), "what to do (default request_approval)"),

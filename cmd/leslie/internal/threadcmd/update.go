@@ -33,7 +33,7 @@ func Update() *cli.Command {
 		Writes: true,
 		Detail: "--branch \"\" and --worktree \"\" clear the field. With a new intent, a title that was the first " +
 			"line of the old one becomes the first line of the new one.",
-		Example:  "leslie update thread-a1b2c3d4 --tag +api --depends-on +thread-e5f6g7h8",
+		Example:  "leslie update write-docs --tag +api --depends-on +write-tests",
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags:    updateFlags(),
 		Run:      runUpdate,

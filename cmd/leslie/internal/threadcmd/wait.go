@@ -54,7 +54,7 @@ func Wait() *cli.Command {
 			"from now on), or without a thread with any change at all, whichever thread you speak for. ready " +
 			"returns when each thread is active, unclaimed or yours, and its dependencies are terminated, or " +
 			"without a thread when there is one to claim. Agents wait at most 100s by default.",
-		Example:  "leslie wait thread-a1b2c3d4 --timeout 90s",
+		Example:  "leslie wait write-docs --timeout 90s",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Speaks: true, Many: true}},
 		Flags: []cli.Flag{
 			cli.NewFlag("until", cli.OneOf(untilWords()...), "what to wait for (default done)"),

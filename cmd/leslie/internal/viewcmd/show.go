@@ -195,7 +195,7 @@ func Show() *cli.Command {
 			"its files, ID@CHECKPOINT:PATH a file as it was; ID@base and a pending MERGE work as in diff. OP is an " +
 			"operation of the history with every change that it made; of a batch also its lines. A is an approval, " +
 			"Q a question.",
-		Example: "leslie show thread-a1b2c3d4@first:plan.md",
+		Example: "leslie show write-docs@first:plan.md",
 		Operands: []cli.Operand{{Value: &cli.Value{Shown: "ID|ID@CHECKPOINT[:PATH]|OP|A|Q", Check: checkShown,
 			IDs: cli.ShownIDs}}},
 		Flags: []cli.Flag{cli.LimitFlag()},
