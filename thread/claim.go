@@ -118,7 +118,7 @@ func mayWork(t Thread, what string, stamp Stamp) error {
 		return nil
 	}
 	return codes.PermissionDenied.New(fact.Of("capability", what+" a thread whose executor is a person"), fact.Of("threadId", t.ID)).
-		WithHint("A person does it, or hands it to an agent: leslie transfer " + string(t.ID) + " --direction handoff --to agent").
+		WithHint("A person does it, or hands it to an agent: leslie transfer " + string(t.ID) + " --to agent").
 		WithNext("leslie list --ready --executor agent")
 }
 

@@ -345,7 +345,7 @@ func notRunnable(t Thread) error {
 	case t.Status == Suspended:
 		return err.WithHint("Resume the thread with leslie resume " + string(t.ID) + ", then run it").WithNext("leslie status " + string(t.ID))
 	case t.Executor != ByAgent:
-		return err.WithHint("A person works on it, who hands it to an agent first: leslie transfer " + string(t.ID) + " --direction handoff --to agent").
+		return err.WithHint("A person works on it, who hands it to an agent first: leslie transfer " + string(t.ID) + " --to agent").
 			WithNext("leslie status " + string(t.ID))
 	}
 	return err.WithHint("It waits for a person's decision").WithNext("leslie approvals")

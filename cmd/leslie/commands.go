@@ -97,7 +97,7 @@ func commands() cli.CommandTable {
 		{Name: "stats", Make: historycmd.Stats},
 		{Name: "run", Make: runcmd.Run},
 		{Name: "run list", Make: runcmd.RunList},
-		{Name: "run stop", Make: runcmd.RunStop},
+		{Name: "run stop", Alias: "stop", Make: runcmd.RunStop},
 		{Name: "run log", Make: runcmd.RunLog},
 		{Name: "transcript", Make: runcmd.Transcript},
 		{Name: "agents", Make: runcmd.Agents},

@@ -56,7 +56,7 @@ func TestCompletionOffersWhatMayComeNext(t *testing.T) {
 		top = append(top, cmd.Path()[0])
 	}
 	slices.Sort(top)
-	top = append(slices.Compact(top), "help", "ls", "log", "new")
+	top = append(slices.Compact(top), "help", "ls", "log", "new", "stop")
 	for _, words := range []string{"", "help", "sp"} {
 		assert.ElementsMatch(t, top, b.offered(t, strings.Fields(words)...), "leslie %s", words)
 	}

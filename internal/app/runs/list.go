@@ -1,6 +1,8 @@
 package runs
 
 import (
+	"errors"
+	"slices"
 	"time"
 
 	"leslie/codes"
@@ -185,6 +187,140 @@ func stoppedRun(t thread.Thread) *Result {
 		d.RunRecord = app.RunOf(*run)
 	}
 	return d
+}
+
+// StopSeveralRequest stops the runs of some threads.
+type StopSeveralRequest struct {
+	Threads []string
+	// All stops every run of the project that goes on, and the process that starts agents.
+	All bool
+	// Now ends the agents without letting them end their turns.
+	Now bool
+}
+
+// StopSeveralResult has what was stopped.
+type StopSeveralResult struct {
+	Items []*Result `json:"items"`
+	Loop  bool      `json:"loop"` // leslie run --next was stopped, too
+	app.Change
+}
+
+// StopSeveral stops runs one after the other, as Stop does. If one still runs after a while, it goes on
+// with the others, and returns the first error at the end. Errors: T101 and T105 before anything was
+// stopped; those of Stop and StopLoop.
+func StopSeveral(c *app.Call, in StopSeveralRequest) (*StopSeveralResult, error) {
+	c.CatchSignals()
+	d := &StopSeveralResult{Items: []*Result{}}
+	if !in.All {
+		ids, err := threadsNamed(c, in.Threads)
+		if err != nil {
+			return nil, err
+		}
+		return d, d.stop(c, ids, in.Now)
+	}
+	ids, err := going(c)
+	if err != nil {
+		return nil, err
+	}
+	if in.Now { // before the loop ends their turns
+		if err := askNow(c, ids); err != nil {
+			return nil, err
+		}
+	}
+	loop, err := c.Store().Loop()
+	if err == nil && loop.Held {
+		_, err = StopLoop(c, StopLoopRequest{})
+		d.Loop = err == nil
+		d.SetChanged(d.Loop)
+	}
+	if err != nil {
+		return nil, err
+	}
+	left, err := going(c)
+	if err != nil {
+		return nil, err
+	}
+	return d, errors.Join(d.show(c, slices.DeleteFunc(ids, func(id thread.ThreadID) bool { return slices.Contains(left, id) })), d.stop(c, left, in.Now))
+}
+
+// askNow records that runs are to end without ending their turns.
+func askNow(c *app.Call, ids []thread.ThreadID) error {
+	for _, id := range ids {
+		if _, err := app.Write(c.ForCommand("run stop"), func(s *thread.State, stamp thread.Stamp) (*Result, thread.ThreadID, error) {
+			t, err := s.StopRun(string(id), true, stamp)
+			if err != nil {
+				return nil, "", err
+			}
+			return stoppedRun(t), id, nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show adds runs that have ended meanwhile, as they are recorded.
+func (d *StopSeveralResult) show(c *app.Call, ids []thread.ThreadID) error {
+	_, err := c.View(func(s *thread.State) error {
+		for _, id := range ids {
+			t, err := s.Thread(string(id))
+			if err != nil {
+				return err
+			}
+			one := stoppedRun(t)
+			one.SetChanged(true)
+			d.Items = append(d.Items, one)
+			d.SetChanged(true)
+		}
+		return nil
+	})
+	return err
+}
+
+// threadsNamed are the ids of threads that a line names.
+func threadsNamed(c *app.Call, named []string) (ids []thread.ThreadID, err error) {
+	_, err = c.View(func(s *thread.State) error {
+		for _, name := range named {
+			t, err := s.Thread(name)
+			if err != nil {
+				return err
+			}
+			ids = append(ids, t.ID)
+		}
+		return nil
+	})
+	return ids, err
+}
+
+// going are the threads whose runs go on.
+func going(c *app.Call) (ids []thread.ThreadID, err error) {
+	all, err := List(c, ListRequest{})
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range all.Items.Items {
+		if i.Alive {
+			ids = append(ids, i.ThreadID)
+		}
+	}
+	return ids, nil
+}
+
+// stop stops the runs of threads, and returns the first error after it has tried each.
+func (d *StopSeveralResult) stop(c *app.Call, ids []thread.ThreadID, now bool) (first error) {
+	for _, id := range ids {
+		call := c.ForCommand("run stop")
+		one, err := Stop(call, StopRequest{Thread: string(id), Now: now})
+		c.SetRevision(call.Revision())
+		switch {
+		case err == nil:
+			d.Items = append(d.Items, one)
+			d.SetChanged(d.Changed || one.Changed)
+		case first == nil:
+			first = err
+		}
+	}
+	return first
 }
 
 // StopLoopRequest stops the process that starts the agents of whatever is ready.

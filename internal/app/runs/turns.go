@@ -787,7 +787,7 @@ func endedBy(st *thread.State, t thread.Thread) *runEnd {
 	case t.Status == thread.Suspended:
 		return waits("it is suspended"+after(": ", t.Reason), resume, "leslie status "+id)
 	case t.Executor != thread.ByAgent:
-		return waits("a person works on it", "leslie transfer "+id+" --direction handoff --to agent hands it back; then run it again", "leslie status "+id)
+		return waits("a person works on it", "leslie transfer "+id+" --to agent hands it back; then run it again", "leslie status "+id)
 	case t.Status == thread.WaitingHuman:
 		for _, g := range st.OpenRequests(t.ID) {
 			return waitsForDecision(g.ID)

@@ -72,18 +72,24 @@ func (c *Call) helpPage() helpPage {
 
 // The help templates. rows aligns names and texts, fill wraps paragraphs.
 const (
-	overviewHelp = `{{fill "leslie splits an objective into threads of work that people and agents share."}}
+	overviewHelp = `{{fill "leslie lets people and coding agents work on one repository at once. Each piece of work is a thread: a git branch with its own worktree, and a folder for notes."}}
 
-{{fill "Usage: leslie [flags] COMMAND [SUBCOMMAND] [flags] [operands]"}}
+{{fill "Usage: leslie COMMAND [ID...] [flags]"}}
 
 {{rows .Commands}}
-First steps:
-  leslie init
-  leslie spawn --code TEXT
-  leslie diff ID; leslie land ID
-
-{{fill "More: leslie help COMMAND; leslie help commands for all of them, and the flags of every command; leslie help topics for documents; leslie explain CODE."}}
+{{fill "More: leslie help how (what to use for what), help COMMAND, help commands (all of them), help topics (documents); leslie explain CODE (errors)"}}
 `
+	howHelp = `{{fill "What to use for what, each after leslie. Words in capitals are yours to fill in. leslie help COMMAND says more."}}
+
+{{rows .Commands}}`
+
+	wishHelp = `{{fill .Summary}}
+
+{{range .Commands}}  {{.Name}}
+{{end}}{{with .Whole}}
+More: leslie help topics {{.}}
+{{end}}`
+
 	commandsHelp = `{{.Detail}}Flags of every command, anywhere on the line:
 {{rows .Global}}
 Flags of every command that writes:
@@ -96,7 +102,7 @@ Flags of every command that writes:
 	groupHelp = `Usage: leslie {{.Name}} SUBCOMMAND [flags] [operands]
 
 {{rows .Commands}}{{with .Whole}}
-The document: leslie help topics {{.}}
+More: leslie help topics {{.}}
 {{end}}`
 
 	commandHelp = `{{fill .Summary}}
@@ -113,8 +119,7 @@ Flags:
 {{subcommands .}}
 {{end}}{{if not .Write}}
 {{end}}Example: {{.Example}}
-{{with .Whole}}
-The document: leslie help topics {{.}}
+{{with .Whole}}More: leslie help topics {{.}}
 {{end}}`
 )
 
@@ -132,6 +137,9 @@ type helpTopic struct {
 // helpRow is a command or a flag with its text.
 type helpRow struct{ name, usage string }
 
+// Name is the row's name for a template.
+func (r helpRow) Name() string { return r.name }
+
 // showHelp answers --help, help, and leslie alone.
 func (c *Call) showHelp(cc *urfave.Context, all []*Command) error {
 	c.readFlags(cc)
@@ -142,19 +150,22 @@ func (c *Call) showHelp(cc *urfave.Context, all []*Command) error {
 	topic := ownName(all, strings.Join(cc.Args().Slice(), " "))
 	cmd, subs := FindCommand(all, topic), within(all, topic)
 	text, document := docs.Text(topic)
-	whole := ""
+	wish, wanted := wishOf(topic)
+	whole := topicOf(topic)
 	if name, ok := strings.CutPrefix(topic, "topics "); ok {
 		text, document = docs.Text(name)
 		if !document {
 			topic = name
 		}
 	} else if document && (cmd != nil || len(subs) > 0) {
-		document, whole = false, topic
+		document = false
 	}
 	switch {
 	case len(c.argv) == 0 && c.worthALook():
 	case cc.NArg() == 0 || topic == "help":
-		c.showTemplate(cc, overviewHelp, helpTopic{Commands: groupRows()})
+		c.showTemplate(cc, overviewHelp, helpTopic{Commands: dayRows()})
+	case topic == "how":
+		c.showTemplate(cc, howHelp, helpTopic{Commands: wishRows()})
 	case topic == "commands":
 		c.showTemplate(cc, commandsHelp, helpTopic{Detail: c.helpPage().grouped(all), About: all,
 			Global: flagRows(globalFlags()), Write: flagRows(writeFlags())})
@@ -170,6 +181,8 @@ func (c *Call) showHelp(cc *urfave.Context, all []*Command) error {
 	case topic == "topics":
 		c.showTemplate(cc, topicsHelp, helpTopic{Commands: documentRows()})
 	case document:
+	case wanted:
+		c.showTemplate(cc, wishHelp, wish.topic())
 	default:
 		c.Faults = append(c.Faults, Fault{Field: "command", Value: topic,
 			Problem: "there is no command or topic " + strconv.Quote(topic),
@@ -231,7 +244,7 @@ func helpTopics(all []*Command) []string {
 	for _, t := range docs.Topics() {
 		names = append(names, t.Name)
 	}
-	return append(names, "topics", "commands")
+	return append(names, "topics", "commands", "how")
 }
 
 // within are the commands of a group.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// This file arranges the commands for help: leslie help shows the groups on one screen,
-// leslie help commands every command.
+// This file arranges the commands for help: leslie help shows what a day needs on one screen,
+// leslie help commands every command by its group.
 
 // helpGroup is a heading of help with its commands, in the order of a person's work. A
 // name stands for its subcommands, too.
@@ -28,12 +28,59 @@ func HelpGroups() []helpGroup {
 	}
 }
 
-// groupRows are the groups with the names of their commands.
-func groupRows() (out []helpRow) {
-	for _, g := range HelpGroups() {
-		out = append(out, helpRow{g.title, strings.Join(strings.Fields(g.Names), ", ")})
+// dayRows are the lines of the first page of help: what a day needs, in the order of a day.
+func dayRows() []helpRow {
+	return []helpRow{
+		{"Begin    init", "set leslie up in this project"},
+		{"         spawn --code TITLE", "create a thread, with a branch and a worktree"},
+		{"         run ID", "start an agent on it; --next: on what is ready"},
+		{"Work     claim ID", "take a thread to work on it yourself"},
+		{"         done ID", "complete it"},
+		{"Decide   answer", "answer what agents ask (list: questions)"},
+		{"         approve", "decide what they request (list: approvals)"},
+		{"Merge    diff ID", "show what a thread changed"},
+		{"         land ID", "bring its code to the branch from which it began"},
+		{"         merge", "merge threads: --sources A,B --target T"},
+		{"Look     status [ID]", "show what goes on, and what waits for you"},
+		{"         list", "list threads (a dashboard to keep open: tui)"},
+		{"Go back  history", "list what was done, and by whom"},
+		{"         undo [OP]", "take an operation back"},
+		{"         stop [ID]", "stop agents; --all: every one"},
 	}
-	return out
+}
+
+// topicOf is the document about a command, or a group of them; "" for none.
+func topicOf(command string) string {
+	first, _, _ := strings.Cut(command, " ")
+	for _, t := range []struct{ topic, commands string }{
+		{"tutorial", "init objective spawn"},
+		{"agents", "claim renew release run agents hook context inject ask answer questions lifecycle done cancel suspend " +
+			"resume archive reopen"},
+		{"code", "code diff land drop"},
+		{"merging", "merge pull merge-file"},
+		{"undo", "undo redo checkpoint rollback"},
+		{"observing", "observe wait history logs stats transcript"},
+		{"capabilities", "transfer approvals approve deny revoke"},
+		{"permissions", "can"},
+		{"reviewing", "comment comments review"},
+		{"machines", "remote connect publish"},
+		{"relations", "reference update artifacts show"},
+		{"terminal", "list status search batch completion"},
+		{"reliability", "doctor"},
+		{"codes", "explain"},
+		{"import", "import export"},
+		{"configuration", "config"},
+		{"setup", "setup"},
+		{"tui", "tui"},
+		{"report", "report"},
+		{"graph", "graph"},
+		{"mcp", "mcp"},
+	} {
+		if slices.Contains(strings.Fields(t.commands), first) {
+			return t.topic
+		}
+	}
+	return ""
 }
 
 // grouped has all commands under the titles of their groups.

@@ -99,8 +99,10 @@ func ParseLine(all []*Command, argv []string) Line {
 	l.every = append(l.every, l.writes, l.globals)
 	argv, l.Last = typed(argv)
 	flags, words, named := l.split(argv)
+	was := len(words)
 	if named > 0 {
-		words[0] = ownName(all, words[0])
+		words = l.ownWords(flags, words)
+		named += len(words) - was
 	}
 	if l.Last != nil && named > 0 && words[0] == "help" {
 		l.Help, words, named = true, words[1:], named-1
@@ -131,6 +133,21 @@ func (l *linter) likeliest(flags []flagArg, words []string, named int) Line {
 		}
 	}
 	return best
+}
+
+// ownWords are the words of a line with the name of its command in place of an alias.
+func (l *linter) ownWords(flags []flagArg, words []string) []string {
+	own := ownName(l.all, words[0])
+	if own == words[0] {
+		return words
+	}
+	name := strings.Fields(own)
+	for i := range flags {
+		if flags[i].next > 1 {
+			flags[i].next += len(name) - 1
+		}
+	}
+	return append(name, words[1:]...)
 }
 
 func singles(all []int) (out [][]int) {
@@ -437,7 +454,12 @@ func (l *linter) operate(words []string, named int) {
 		if slices.Contains(names, words[0]) {
 			f.Problem = "put the command " + strconv.Quote(words[0]) + " before --"
 		} else {
-			f.Problem, f.Nearest = "there is no command "+strconv.Quote(words[0]), nearest.Name(words[0], names)
+			f.Problem = "there is no command " + strconv.Quote(words[0])
+			if wish, ok := wishOf(words[0]); ok {
+				f.Hint, f.Next = wish.hint(), wish.next(l.all)
+			} else {
+				f.Nearest = nearest.Name(words[0], append(names, aliasesOf(l.all)...))
+			}
 		}
 		l.Faults = append(l.Faults, f)
 	}

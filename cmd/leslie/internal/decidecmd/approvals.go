@@ -1,6 +1,9 @@
 package decidecmd
 
 import (
+	"fmt"
+	"slices"
+
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app"
@@ -30,6 +33,10 @@ func (d approvalsText) Text(p *page.Page) {
 	for _, t := range d.Suspended {
 		p.Line("thread %s  suspended by the mistake limit: %d failed commands in a row by %s, last %s", t.ThreadID,
 			t.Count, t.Actor, t.LastCode)
+	}
+	if open := slices.IndexFunc(d.Items.Items, func(a app.ApprovalRecord) bool { return a.Status == thread.GrantOpen }); open >= 0 {
+		id := d.Items.Items[open].ApprovalID
+		p.Wrapped(fmt.Sprintf("a person decides: leslie approve %s, or leslie deny %s", id, id))
 	}
 	switch {
 	case len(d.Items.Items)+len(d.Suspended) > 0:

@@ -1,6 +1,7 @@
 package decidecmd
 
 import (
+	"slices"
 	"time"
 
 	"leslie/cmd/leslie/internal/cli"
@@ -71,6 +72,9 @@ func (d questionsText) Text(p *page.Page) {
 		}
 	}
 	p.Rest(len(d.Items.Items), d.Total)
+	if open := slices.IndexFunc(d.Items.Items, func(q decisions.QuestionRecord) bool { return q.Status == thread.QuestionOpen }); open >= 0 {
+		p.Line("to answer: leslie answer %s TEXT", d.Items.Items[open].QuestionID)
+	}
 	switch {
 	case len(d.Items.Items) > 0:
 	case d.all:

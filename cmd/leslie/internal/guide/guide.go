@@ -75,7 +75,7 @@ How to work:
   ` + "`progress.md`" + ` and suspend the thread with that reason.
 - If you lead and the holder of a thread below yours is gone (` + "`leslie context`" + ` says when it was last heard of), go on with what is
   there: ` + "`leslie claim ID --take-over --reason TEXT`" + `, or give it to another:
-  ` + "`leslie transfer ID --direction handoff --to NAME`" + `. W112 tells you that this happened to yours: stop, and take other work.
+  ` + "`leslie transfer ID --to NAME`" + `. W112 tells you that this happened to yours: stop, and take other work.
 - Before ` + "`leslie done`" + `: every step of the plan is done or marked as left out, with the reason. If you lead, merge the
   threads that you spawned first.
 `)

@@ -162,7 +162,11 @@ func (d MergeText) howItGoesOn(p *page.Page) {
 	if d.Code != nil {
 		then += merging.HistoryText(d.Code.How)
 	}
-	if open < 0 {
+	switch {
+	case len(d.Conflicts) == 0:
+		p.Line("to go on: %s", then)
+		return
+	case open < 0:
 		p.Line("every conflict has a decision; then: %s", then)
 		return
 	}

@@ -149,27 +149,63 @@ func detach(c *cli.Call, in runs.DetachRequest) (cli.Data, error) {
 // RunStop is the command leslie run stop.
 func RunStop() *cli.Command {
 	return &cli.Command{
-		Name: "run stop", Summary: "stop a thread's run, and wait until it has stopped; --loop stops run --next",
+		Name: "run stop", Summary: "stop the runs of threads, and wait until they have stopped",
 		Writes: true, Unrecorded: true,
-		Detail: "Its agent is asked to end its turn; --now ends it at once. The next leslie run goes on with its " +
-			"session. --loop stops the process that runs whatever is ready, with its agents; the next leslie run " +
-			"--next goes on with all of them.",
-		Example:  "leslie run stop write-docs",
-		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
-		Flags: []cli.Flag{cli.Toggle("now", "do not let the agent end its turn"),
-			cli.Toggle("loop", "stop leslie run --next")},
-		Run: func(c *cli.Call) (cli.Data, error) {
-			if !c.On("loop") {
-				return cli.RunUseCase(c, runs.Stop, runs.StopRequest{Thread: c.TargetThread(), Now: c.On("now")},
-					func(d *runs.Result) cli.Data { return runText{d} })
-			}
-			if c.Operand(0) != "" {
-				c.Fault("--loop", "", "--loop stops all runs of leslie run --next: leave ID out")
-			}
-			c.MeansNothing("with --loop", "now")
-			return cli.RunUseCase(c, runs.StopLoop, runs.StopLoopRequest{},
-				func(d *runs.StopLoopResult) cli.Data { return stopLoopText{d} })
-		},
+		Detail: "An agent is asked to end its turn; --now ends it at once. The next leslie run goes on with its " +
+			"session. --all stops every run of the project and the leslie run --next that starts them, --loop only " +
+			"that one with its agents; the next leslie run --next goes on with all of them.",
+		Example:  "leslie stop write-docs",
+		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true, Many: true}},
+		Flags: []cli.Flag{cli.Toggle("all", "stop every run, and leslie run --next"),
+			cli.Toggle("loop", "stop leslie run --next"),
+			cli.Toggle("now", "do not let the agent end its turn")},
+		Run: runStop,
+	}
+}
+
+func runStop(c *cli.Call) (cli.Data, error) {
+	ids, one := c.Flags.Args().Slice(), "loop"
+	if c.On("all") {
+		one = "all"
+		c.MeansNothing("with --all", "loop")
+	}
+	switch {
+	case !c.On(one):
+		if len(ids) > 1 {
+			return stopSeveral(c, runs.StopSeveralRequest{Threads: ids, Now: c.On("now")})
+		}
+		if len(ids) == 0 && c.Who.Thread == "" && c.WorktreeThread() == "" {
+			c.Faults = append(c.Faults, cli.Fault{Field: "ID", Problem: "the operand ID is missing, or --all",
+				Hint: "leslie stop ID stops the run of a thread, leslie stop --all all of them", Next: "leslie run list"})
+		}
+		return cli.RunUseCase(c, runs.Stop, runs.StopRequest{Thread: c.TargetThread(), Now: c.On("now")},
+			func(d *runs.Result) cli.Data { return runText{d} })
+	case len(ids) > 0:
+		c.Fault("--"+one, "", "--"+one+" stops whatever runs: leave ID out")
+	}
+	if one == "all" {
+		return stopSeveral(c, runs.StopSeveralRequest{All: true, Now: c.On("now")})
+	}
+	c.MeansNothing("with --loop", "now")
+	return cli.RunUseCase(c, runs.StopLoop, runs.StopLoopRequest{},
+		func(d *runs.StopLoopResult) cli.Data { return stopLoopText{d} })
+}
+
+func stopSeveral(c *cli.Call, in runs.StopSeveralRequest) (cli.Data, error) {
+	return cli.RunUseCase(c, runs.StopSeveral, in, func(d *runs.StopSeveralResult) cli.Data { return stopSeveralText{d} })
+}
+
+type stopSeveralText struct{ *runs.StopSeveralResult }
+
+func (d stopSeveralText) Text(p *page.Page) {
+	for _, one := range d.Items {
+		runText{one}.Text(p)
+	}
+	switch {
+	case d.Loop:
+		p.Line("leslie run --next has stopped")
+	case len(d.Items) == 0:
+		p.Line("no agent was running")
 	}
 }
 

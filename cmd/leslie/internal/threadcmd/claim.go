@@ -92,15 +92,13 @@ func Claim() *cli.Command {
 		Name: "claim", Summary: "claim a thread; --next picks the first ready one", Writes: true,
 		Hint: cli.Hint{When: cli.Starting, Line: "claim --next --wait 90s"},
 		Detail: "A claim keeps others from claiming the thread and other agents from changing it (T108). It ends " +
-			"when its time is up, when you release it, or when the thread ends. Once half of it is over, your own " +
-			"writes to the thread extend it. --next picks the first thread of leslie list --ready, in the worktree of an active " +
-			"thread that one; an agent gets only threads for agents. If no thread is ready, threadId is null. --wait waits for one, also if there is no thread yet; " +
-			"without one, reason then says timeout (repeat the call), or at once objective_completed (stop), or " +
-			"messages: read them. What somebody hands to you meanwhile is the answer, too. Without --wait, reason may also be nothing_active: no thread is " +
-			"active now. --take-over claims a thread in place of a holder that is gone (leslie status says when it " +
-			"was last heard of): a person may, and the holder of a claim on a thread above. Artifacts, branch and " +
-			"worktree stay as they are, and the former holder is told by whom and why with its next call (W112). " +
-			"To give your own to another: leslie transfer ID --direction handoff --to NAME.",
+			"when its time is up, when you release it, or when the thread ends; your own writes extend it. --next takes " +
+			"the first thread of leslie list --ready: an agent gets only threads for agents, and in a thread's worktree " +
+			"that thread. If none is ready, threadId is null and reason says why. With --wait it waits for one, and " +
+			"answers early with what somebody hands to you, or with the reason messages (read them) or " +
+			"objective_completed (stop); after timeout, repeat it. --take-over is for when the holder is gone (leslie status " +
+			"says when it was last heard of): a person may, and whoever holds a thread above. Work, branch and worktree " +
+			"stay as they are. To give your own to another: leslie transfer ID --to NAME.",
 		Example:  "leslie claim --next",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true, Many: true}},
 		Flags: []cli.Flag{
@@ -184,7 +182,7 @@ func Release() *cli.Command {
 		Detail: "A person can release anybody's claim; the holder is told (W112). To go on with a thread whose " +
 			"holder is gone, take it over instead: leslie claim ID --take-over --reason TEXT, which a person may, " +
 			"and the holder of a claim on a thread above. To give it to another, by name: leslie transfer ID " +
-			"--direction handoff --to NAME.",
+			"--to NAME.",
 		Example:  "leslie release write-docs",
 		Operands: []cli.Operand{cli.ThreadsOperand()},
 		Flags: []cli.Flag{cli.NewFlag("reason", cli.AnyText("TEXT"),

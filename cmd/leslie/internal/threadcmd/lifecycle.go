@@ -108,6 +108,7 @@ func Suspend() *cli.Command {
 // Resume is the command leslie resume.
 func Resume() *cli.Command {
 	cmd := shortLifecycle(thread.Resume, "resume a suspended thread")
+	cmd.Detail = "A thread that is active already is not changed (T102); leslie status ID says how to go on with it."
 	cmd.Operands = []cli.Operand{cli.ThreadOperand()} // a person looks at each thread before it goes on
 	return cmd
 }

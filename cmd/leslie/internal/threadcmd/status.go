@@ -201,6 +201,9 @@ func waitingText(p *page.Page, d *threads.SummaryResult, agent bool) {
 		p.Line("waiting for you:")
 	}
 	waitingTable(p, items)
+	if i := slices.IndexFunc(items, func(w app.WaitingItem) bool { return w.Next == "leslie merge status "+w.ID }); i >= 0 {
+		p.Line("  once all of a merge is decided: leslie merge continue %s", items[i].ID)
+	}
 	for _, kind := range app.WaitingKinds() {
 		if more := d.WaitingMore[kind]; more > 0 {
 			p.Line("  %s  %d more", string(kind), more)
@@ -209,7 +212,10 @@ func waitingText(p *page.Page, d *threads.SummaryResult, agent bool) {
 }
 
 // StatusText is the text form of a thread and what is about it.
-type StatusText struct{ *threads.StatusResult }
+type StatusText struct {
+	*threads.StatusResult
+	Actor string // who asks, "" if that is not known
+}
 
 // Text renders the thread, then what is running, merged, and waiting.
 func (d StatusText) Text(p *page.Page) {
@@ -240,6 +246,7 @@ func (d StatusText) Text(p *page.Page) {
 	if d.Claim != nil {
 		p.Line("claimed by %s until %s, %s", d.Claim.Holder, d.Claim.Until.Format(time.RFC3339), heardText(d.Claim))
 	}
+	d.goesOn(p)
 	if d.Handed != nil && d.Former == nil && d.Ended == nil {
 		p.Field("before", d.Handed.Said())
 	}
@@ -284,6 +291,9 @@ func (d StatusText) Text(p *page.Page) {
 	}
 	for _, m := range d.Merges {
 		p.Line("merge %s of %s into %s %s", m.MergeID, app.Joined(m.Sources), m.Into(), mergecmd.PendingText(m))
+		if !m.Queued {
+			p.Line("  once all is decided: leslie merge continue %s", m.MergeID)
+		}
 	}
 	p.Field("artifacts", d.Artifacts.Total)
 	for _, a := range d.Artifacts.Items {
@@ -296,6 +306,24 @@ func (d StatusText) Text(p *page.Page) {
 	if d.Artifacts.Truncated {
 		p.Line("  (%d of %d shown; leslie artifacts %s --limit 0 shows all)", len(d.Artifacts.Items), d.Artifacts.Total,
 			d.ThreadID)
+	}
+}
+
+// goesOn says how to go on with a thread on which nobody works, as after a crash, or whose holder may be gone.
+func (d StatusText) goesOn(p *page.Page) {
+	running := d.Run != nil && d.Run.Phase != thread.RunEnded && d.Run.Phase != thread.RunParked
+	if d.Status != thread.Active || len(d.HeldBack) > 0 || d.PersonsCheckout || running {
+		return
+	}
+	start := "leslie claim " + string(d.ThreadID) + " gives it to you"
+	if d.Executor == thread.ByAgent {
+		start = "leslie run " + string(d.ThreadID) + " starts an agent on it, " + start
+	}
+	switch {
+	case d.Claim == nil:
+		p.Line("nobody works on it: %s", start)
+	case d.Claim.Holder != d.Actor:
+		p.Line("if %s is gone: leslie claim %s --take-over gives it to you", d.Claim.Holder, d.ThreadID)
 	}
 }
 
@@ -374,7 +402,7 @@ func runStatus(c *cli.Call) (cli.Data, error) {
 	}
 	if id != "" {
 		return cli.RunUseCase(c, threads.Status, threads.StatusRequest{Thread: id},
-			func(d *threads.StatusResult) cli.Data { return StatusText{d} })
+			func(d *threads.StatusResult) cli.Data { return StatusText{d, c.Who.Actor} })
 	}
 	return cli.RunUseCase(c, threads.Summary, threads.SummaryRequest{Since: since},
 		func(d *threads.SummaryResult) cli.Data { return summaryText{d, c.Who.As == thread.Agent} })

@@ -48,19 +48,19 @@ func Transfer() *cli.Command {
 	directions := []string{string(decisions.RequestApproval), string(decisions.Delegate), string(decisions.HandOff)}
 	fallbacks := []string{string(thread.Block), string(thread.Skip), string(thread.AutoApprove)}
 	return &cli.Command{
-		Name: "transfer", Summary: "request or delegate capabilities, or hand a thread over", Writes: true,
+		Name: "transfer", Summary: "hand a thread to somebody, or request or delegate capabilities", Writes: true,
 		Hint: cli.Hint{When: cli.Asking, Line: "transfer ID --direction request_approval --scope CAPABILITY"},
 		Detail: "request_approval asks a person; the thread waits for the decision. After --timeout, --fallback " +
 			"applies: block (default) leaves the request open, skip ends it without a grant, auto_approve grants " +
-			"it. delegate grants the capabilities at once, until --timeout. handoff makes --to the executor, or gives the thread " +
-			"to the agent of that name (its LESLIE_ACTOR, as leslie history shows it): transfer ID --direction handoff --to NAME. " +
-			"Its work stays, and context says who had it and why. The " +
+			"it. delegate grants the capabilities at once, until --timeout. handoff gives the work to --to: human, agent, or a " +
+			"name (an agent's LESLIE_ACTOR, as leslie history shows it); it ends the claim, the work stays, and context says " +
+			"who had it and why. Without --scope, --to means handoff. The " +
 			"same request again is the open one. --wait returns after the decision: approved 0, denied T404, no " +
 			"decision in time T401, for an agent also as soon as messages wait for the thread that it speaks for.",
-		Example:  "leslie transfer write-docs --direction request_approval --scope deploy --reason \"ship 1.2\"",
+		Example:  "leslie transfer write-docs --to w2 --reason \"the tests are missing\"",
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags: []cli.Flag{
-			cli.NewFlag("direction", cli.OneOf(directions...), "what to do (default request_approval)"),
+			cli.NewFlag("direction", cli.OneOf(directions...), "what to do (default request_approval; with --to alone: handoff)"),
 			cli.NewFlag("scope", cli.Capabilities(), "the capabilities, such as code_edit or deploy"),
 			cli.NewFlag("to", cli.AnyText("human|agent|NAME"),
 				"who decides (human), gets the capabilities (agent), or takes over"),
@@ -76,8 +76,12 @@ func Transfer() *cli.Command {
 }
 
 func runTransfer(c *cli.Call) (cli.Data, error) {
+	usual := decisions.RequestApproval
+	if c.Has("to") && !c.Has("scope") { // it is the thread that is given
+		usual = decisions.HandOff
+	}
 	in := decisions.TransferRequest{
-		Direction: decisions.Direction(c.TextOr("direction", string(decisions.RequestApproval))),
+		Direction: decisions.Direction(c.TextOr("direction", string(usual))),
 		Thread:    c.TargetThread(), Scope: c.Parts("scope"), To: thread.Executor(c.Text("to")),
 		Reason: c.Text("reason"), Fallback: thread.Fallback(c.Text("fallback")), Wait: c.On("wait"),
 		Waiting: func(id thread.ApprovalID) { c.SayWaiting(id) },
@@ -85,8 +89,8 @@ func runTransfer(c *cli.Call) (cli.Data, error) {
 	if in.Direction == decisions.HandOff && in.To != "" && !slices.Contains(executorWords(), string(in.To)) {
 		in.To, in.ToActor = "", string(in.To)
 	}
-	if to := string(in.To); !c.Has("direction") && to != "" && !slices.Contains(executorWords(), to) {
-		c.Fault("--to", to, "--to "+to+" names somebody: transfer ID --direction handoff --to "+to+" gives the thread to them")
+	if to := string(in.To); !c.Has("direction") && c.Has("scope") && to != "" && !slices.Contains(executorWords(), to) {
+		c.Fault("--to", to, "--to "+to+" names somebody: transfer ID --to "+to+", without --scope, gives the thread to them")
 		return nil, c.Usage()
 	}
 	in.Timeout, _ = time.ParseDuration(c.Text("timeout")) // checked with the line

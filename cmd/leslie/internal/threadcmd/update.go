@@ -23,7 +23,7 @@ func (d updateText) Text(p *page.Page) {
 // personsCheckout says why no agent works in a worktree by itself.
 func personsCheckout(p *page.Page, id thread.ThreadID) {
 	p.Line("leslie did not make its worktree, so no agent is offered it or started there: " +
-		"leslie transfer " + string(id) + " --direction handoff --to agent says that agents may")
+		"leslie transfer " + string(id) + " --to agent says that agents may")
 }
 
 // Update is the command leslie update.
@@ -51,7 +51,7 @@ func runUpdate(c *cli.Call) (cli.Data, error) {
 	}
 	if !said {
 		c.Fault("flags", "", "say what is to change: "+app.OrList(flags)+
-			"; who carries it out: leslie transfer ID --direction handoff --to human|agent|NAME")
+			"; who carries it out: leslie transfer ID --to human|agent|NAME")
 	}
 	if in.Intent != nil && len(c.Faults) == 0 { // else standard input is left unread
 		text := c.ReadContent("intent", app.MaxContent)

@@ -257,7 +257,9 @@ func runShow(c *cli.Call) (cli.Data, error) {
 		}
 	}
 	return cli.RunUseCase(c, threads.Status, threads.StatusRequest{Thread: what},
-		func(d *threads.StatusResult) cli.Data { return threadcmd.StatusText{StatusResult: d} })
+		func(d *threads.StatusResult) cli.Data {
+			return threadcmd.StatusText{StatusResult: d, Actor: c.Who.Actor}
+		})
 }
 
 // minShown is how many characters of the prefix of a kind mean that kind.
