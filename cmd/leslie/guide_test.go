@@ -12,48 +12,47 @@ import (
 
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/guide"
+	"leslie/docs"
 )
 
+// Every agent pays for it in every session.
 func TestTheBlockIsShort(t *testing.T) {
 	t.Parallel()
-	block := guide.Block(commands().All())
-	assert.LessOrEqual(t, strings.Count(block, "\n"), 110)
-	assert.Less(t, len(block), 9000, "every agent pays for it in every session")
-	for _, name := range []string{"claim", "context", "inject", "wait", "transfer", "can", "merge", "undo", "done"} {
-		assert.NotEmpty(t, cli.FindCommand(commands().All(), name).Hint, "the block does not show %s to agents", name)
+	block := guide.Block()
+	assert.LessOrEqual(t, strings.Count(block, "\n")+1, 40)
+	assert.LessOrEqual(t, len(strings.Fields(block)), 500)
+	for line := range strings.Lines(block) {
+		assert.LessOrEqual(t, len(line), 140)
 	}
 }
 
-// Each hint has one of the topics, and is for its own command.
-func TestEveryHintIsALineOfItsCommand(t *testing.T) {
+// What was cut from the block is in the page to which it leads.
+func TestThePageForAgentsNamesWhatTheyNeed(t *testing.T) {
 	t.Parallel()
-	for _, cmd := range commands().All() {
-		if cmd.Hint == (cli.Hint{}) {
-			continue
-		}
-		assert.Contains(t, cli.Topics(), cmd.Hint.When, cmd.Name)
-		l := cli.ParseLine(commands().All(), strings.Fields(cmd.Hint.Line))
-		assert.Empty(t, l.Faults, "leslie %s", cmd.Hint.Line)
-		require.NotNil(t, l.Cmd, "leslie %s", cmd.Hint.Line)
-		assert.Equal(t, cmd.Name, l.Cmd.Name)
+	text, ok := docs.Text("working")
+	require.True(t, ok)
+	assert.Contains(t, guide.Block(), "`leslie help working`")
+	requireCommands(t, text)
+	for _, line := range []string{
+		"claim", "context", "list", "renew", "release", "objective create", "spawn", "reference", "reference refresh", "artifacts", "show",
+		"diff", "publish", "transfer", "ask", "approvals", "can", "comment resolve", "inject", "wait", "observe", "status", "merge",
+		"merge status", "merge resolve", "merge continue", "merge land", "pull", "land", "drop", "checkpoint", "rollback", "undo", "redo",
+		"done", "cancel", "suspend", "history", "explain",
+	} {
+		assert.Contains(t, text, "leslie "+line, "the page does not show %s to agents", line)
 	}
-}
-
-// The guide shows no former command, and shows new ones without a change here.
-func TestTheBlockIsMadeFromTheTable(t *testing.T) {
-	t.Parallel()
-	all := []*cli.Command{{Name: "dance", Summary: "move about", Hint: cli.Hint{When: cli.Sharing, Line: "dance ID --fast"}}, {Name: "hide", Summary: "stay away"}}
-	block := guide.Block(all)
-	assert.Contains(t, block, "\nShare:\n- `leslie dance ID --fast`: move about\n")
-	assert.NotContains(t, block, "stay away")
-	assert.NotContains(t, block, "Merge:")
+	for _, rule := range []string{"LESLIE_ACTOR", "git stash", "git clean -x", "--request-id", "--expect-revision", "W105", "W112", "T113", "T117",
+		".leslie/merges/MERGE/work/", "plan-ID.md", "--inherit partial", "--depends-on"} {
+		assert.Contains(t, text, rule)
+	}
+	assert.Contains(t, text, "An inherited `plan.md` or `progress.md` is its author's")
 }
 
 // requireCommands asserts that every line of leslie in a text is valid: a command of the
 // table, with its flags.
 func requireCommands(t *testing.T, text string) {
 	t.Helper()
-	lines := regexp.MustCompile("(?m)`leslie ([^`]+)`|^  leslie ([^:]+):").FindAllStringSubmatch(text, -1)
+	lines := regexp.MustCompile("(?m)`leslie\\s+([^`]+)`|^    leslie ([^#\n]+)").FindAllStringSubmatch(text, -1)
 	require.NotEmpty(t, lines)
 	for _, m := range lines {
 		l := cli.ParseLine(commands().All(), strings.Fields(m[1]+m[2]))
@@ -67,13 +66,13 @@ func requireCommands(t *testing.T, text string) {
 
 func TestEveryCommandThatTheBlockNamesIsThere(t *testing.T) {
 	t.Parallel()
-	requireCommands(t, guide.Block(commands().All()))
+	requireCommands(t, guide.Block())
 }
 
 // FuzzWithGuide: whatever AGENTS.md contains, text outside the block stays byte for byte,
 // the result has a current block, and a second run changes nothing.
 func FuzzWithGuide(f *testing.F) {
-	block := guide.Block(commands().All())
+	block := guide.Block()
 	for _, s := range []string{
 		"", "\n", "\r\n", " ", "text", "text\n", "text\r", "text\r\nmore\r\n", "a\r\nb\n", block, "x\n" + block + "\ny", strings.ReplaceAll(block, "\n", "\r\n"),
 		guide.Begin, guide.End, guide.Begin + guide.End, guide.End + guide.Begin, guide.Begin + guide.Begin + "x" + guide.End,
@@ -85,7 +84,7 @@ func FuzzWithGuide(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, old []byte) {
 		was := bytes.Clone(old)
-		out := guide.Update(old, commands().All())
+		out := guide.Update(old)
 		require.Equal(t, was, old, "the text that was read is left alone")
 		fresh := []byte(block)
 		at := bytes.Index(out, fresh)
@@ -97,7 +96,7 @@ func FuzzWithGuide(f *testing.F) {
 		if !explains(old, out, fresh) && !explains(stripped(old), out, fresh) {
 			t.Fatalf("%q became %q: text outside the block was touched", old, out)
 		}
-		require.Equal(t, string(out), string(guide.Update(out, commands().All())), "a second run changes nothing")
+		require.Equal(t, string(out), string(guide.Update(out)), "a second run changes nothing")
 	})
 }
 
@@ -143,7 +142,7 @@ func stripped(old []byte) []byte {
 func TestABlockOfTheNodeEditionIsReplacedWhereverItStands(t *testing.T) {
 	t.Parallel()
 	theirs := "<leslie_system_guide version=\"2.0.0\" description=\"Usage\">\nleslie spawn\n</leslie_system_guide>"
-	block := guide.Block(commands().All())
+	block := guide.Block()
 	for old, want := range map[string]string{
 		"# Mine\n\n" + theirs + "\n\nmore\n":                "# Mine\n\n" + block + "\n\nmore\n",
 		theirs + "\ntext\n" + block + "\n":                  "\ntext\n" + block + "\n",
@@ -151,7 +150,7 @@ func TestABlockOfTheNodeEditionIsReplacedWhereverItStands(t *testing.T) {
 		theirs + "\n" + theirs + "\n":                       block + "\n\n",
 		"text about <leslie_system_guide version=1> only\n": "text about <leslie_system_guide version=1> only\n\n" + block + "\n",
 	} {
-		assert.Equal(t, want, string(guide.Update([]byte(old), commands().All())))
+		assert.Equal(t, want, string(guide.Update([]byte(old))))
 	}
 }
 
@@ -160,8 +159,7 @@ func onlyNewlines(b []byte) bool { return len(bytes.Trim(b, "\r\n")) == 0 }
 // A child must know that the plan that it inherited is not its own.
 func TestTheBlockSaysWhoseAnInheritedPlanIs(t *testing.T) {
 	t.Parallel()
-	block := guide.Block(commands().All())
-	assert.Contains(t, block, "An inherited `plan.md` or `progress.md` is its author's")
+	block := guide.Block()
+	assert.Contains(t, block, "inherited ones are their author's")
 	assert.Contains(t, block, "`plan-ID.md`")
-	assert.Contains(t, block, "`leslie reference refresh REF`")
 }

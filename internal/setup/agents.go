@@ -241,7 +241,7 @@ func skillTexts() []skill {
 	return []skill{
 		{
 			"leslie-thread", "Work in a thread of leslie. Use it when LESLIE_THREAD is set, when you are told to take or continue a thread, or when the project has a folder .leslie and you are about to begin, hand over or finish a piece of work.",
-			"Run `leslie help topics agents` first and work as it says. `leslie context` shows your thread: messages, what to deliver, files, what is next.\n" +
+			"Run `leslie help working` first and work as it says. `leslie context` shows your thread: messages, what to deliver, files, what is next.\n" +
 				"`leslie help COMMAND` explains a command, `leslie explain CODE` an error.\n",
 		},
 		{

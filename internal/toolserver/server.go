@@ -58,7 +58,8 @@ const instructions = `leslie splits an objective into threads of work that peopl
 	`A thread's artifacts (plan.md, progress.md, design, notes) are files in the folder that context names: read and write them with your own tools, and change nothing else in .leslie. ` +
 	`The argument thread is what a call is about; left out, it is your own thread: the one that you claimed last. ` +
 	`An answer with the warning W105 says that messages wait for you: call context at once. A failed call has changed nothing unless it says so; its error has a code, a hint, and next: calls of tools, or commands for a shell, which begin with leslie. ` +
-	`Only a person approves. End your thread with done.`
+	`Change only your own thread, and commit what you change in code on its branch. Only a person approves. End your thread with done. ` +
+	`leslie help working, in a shell, says how to plan, split, merge and hand over work.`
 
 // Serve talks with a client until it closes in, or until ctx ends. Requests that are being
 // carried out have two more seconds after the client has closed in, none after ctx has

@@ -25,7 +25,6 @@
 //     (app.Call.Notices), wait ends and done refuses by it. A step of its own kind
 //     (store/internal/filework/append.go) appends each line to their file once, however often
 //     it runs.
-//   - The block in AGENTS.md (cmd/leslie/internal/guide/guide.go) is generated from the hints in the command table.
 //   - Waiting (store/watch.go, internal/app/await.go): look at the State, sleep until the
 //     system reports a change or a deadline comes, look again. observe continues in the
 //     journal where it stopped.

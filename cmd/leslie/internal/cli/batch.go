@@ -66,7 +66,6 @@ func Batch() *Command {
 	return &Command{
 		Name: "batch", Summary: "run many commands that write as one operation: all or none", Writes: true,
 		NotBatchable: true,
-		Hint:         Hint{Starting, "batch FILE"},
 		Detail: "Each line of FILE, or of standard input, is one command as a JSON array of its arguments:\n" +
 			`  ["spawn", "--id", "api", "--intent", "Design the API"]` + "\n" +
 			"A line sees the changes of the lines before it. If one line fails, nothing is changed and every failing " +

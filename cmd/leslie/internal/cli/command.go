@@ -8,7 +8,7 @@ import (
 )
 
 // Command defines one command. The table of them (commands.go) is the source of the
-// library's tree, the lint pass, help, completion, and the block in AGENTS.md.
+// library's tree, the lint pass, help and completion.
 type Command struct {
 	Name     string // "reference list"
 	alias    string // a short name, "" for none; the table of commands sets it
@@ -41,9 +41,6 @@ type Command struct {
 	// Streams reports whether the answer to a line is a stream instead of one document
 	// (stream.go); nil means never.
 	Streams func(Line) bool
-	// Hint is how the block in AGENTS.md shows the command to agents; they find a command
-	// without a hint in the help.
-	Hint Hint
 	// Run runs it. It may add usage faults while it reads its options, and must call
 	// c.usage() before it does anything else.
 	Run func(c *Call) (Data, error)

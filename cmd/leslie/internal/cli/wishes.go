@@ -34,7 +34,7 @@ func Wishes() []Wish {
 		{"read a thread or a file", "view cat open get read info describe details inspect",
 			[]string{"leslie status ID", "leslie show ID:PATH", "leslie show OP"}, "relations"},
 		{"find a text", "find grep query", []string{"leslie search TEXT"}, "observing"},
-		{"take a thread yourself", "take grab pick lock assign-me own", []string{"leslie claim ID", "leslie context ID"}, "agents"},
+		{"take a thread yourself", "take grab pick lock own", []string{"leslie claim ID", "leslie context ID"}, "working"},
 		{"give back a thread you hold", "unclaim unlock yield", []string{"leslie release ID"}, "agents"},
 		{"hand a thread to somebody", "handoff handover hand assign reassign give delegate pass",
 			[]string{"leslie transfer ID --to NAME"}, "agents"},

@@ -134,7 +134,6 @@ func Code() *cli.Command {
 	return &cli.Command{
 		Name: "code", Summary: "show branches and worktrees of threads that own code: what is committed and what is " +
 			"not",
-		Hint: cli.Hint{When: cli.Watching, Line: "code ID"},
 		Detail: "CHANGED and NEW are files that are not committed; HEAD of what has landed and was removed is the commit that landed it. Without ids: all threads that own code (leslie " +
 			"spawn --code).",
 		Example:  "leslie code write-docs",
@@ -147,7 +146,7 @@ func Code() *cli.Command {
 // List is for those who expect it beside the other lists.
 func List() *cli.Command {
 	cmd := Code()
-	cmd.Name, cmd.Summary, cmd.Hint, cmd.Example = "code list", "the same as leslie code", cli.Hint{},
+	cmd.Name, cmd.Summary, cmd.Example = "code list", "the same as leslie code",
 		"leslie code list"
 	return cmd
 }

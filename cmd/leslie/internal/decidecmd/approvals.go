@@ -86,7 +86,6 @@ func (d approvalsText) table(p *page.Page) {
 func Approvals() *cli.Command {
 	return &cli.Command{
 		Name: "approvals", Summary: "list the requests that wait for a person's decision",
-		Hint: cli.Hint{When: cli.Asking, Line: "approvals"},
 		Detail: "--all includes decided requests, delegations and requests of archived threads. If there are more " +
 			"than --limit, the newest are shown.",
 		Example: "leslie approvals",

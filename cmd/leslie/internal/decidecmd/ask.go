@@ -111,7 +111,6 @@ func (d questionsText) record(p *page.Page, q decisions.QuestionRecord) {
 func Ask() *cli.Command {
 	return &cli.Command{
 		Name: "ask", Summary: "ask a person, or with --to another thread's agent; the work goes on", Writes: true,
-		Hint: cli.Hint{When: cli.Asking, Line: "ask --question TEXT --to ID"},
 		Detail: "ID asks (default: the thread that you speak for); --to says who is asked, a person without it. In " +
 			"the name of a thread that somebody else has claimed no other agent asks (T108). The answer arrives as " +
 			"a message, with leslie context. --wait returns with the answer, after --timeout with T401 (an agent " +

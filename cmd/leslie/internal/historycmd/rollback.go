@@ -33,7 +33,6 @@ func Rollback() *cli.Command {
 	return &cli.Command{
 		Name: "rollback", Summary: "restore a thread's artifacts from a checkpoint, or with its code from a turn's end",
 		Writes: true, NotBatchable: true,
-		Hint: cli.Hint{When: cli.GoingBack, Line: "rollback ID --to NAME"},
 		Detail: "The current files are saved as a checkpoint first, so nothing is lost: undo the rollback, or roll " +
 			"back to that checkpoint. leslie run keeps the newest 20 turns (leslie checkpoint list ID --kept): " +
 			"--turn restores the worktree's files and its branch, too.",

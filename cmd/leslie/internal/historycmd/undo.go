@@ -73,7 +73,6 @@ func (d undoText) Text(p *page.Page) {
 func Undo() *cli.Command {
 	return &cli.Command{
 		Name: "undo", Summary: "undo one operation; later work stays", Writes: true, NotBatchable: true,
-		Hint: cli.Hint{When: cli.GoingBack, Line: "undo"},
 		Detail: "Without OP, undoes your own newest operation that is not undone: repeat it to step back. Later " +
 			"changes stay; if one of them conflicts with the undo, nothing is undone (T110). To undo an undo, name " +
 			"it, or use redo. An agent can undo only operations of agents, and no decisions.",
@@ -97,7 +96,6 @@ func runUndo(c *cli.Call) (cli.Data, error) {
 func Redo() *cli.Command {
 	return &cli.Command{
 		Name: "redo", Summary: "redo what you undid last", Writes: true, NotBatchable: true,
-		Hint: cli.Hint{When: cli.GoingBack, Line: "redo"},
 		Detail: "Undoes your own newest undo: repeat it to step forward. Anything else that you do after an undo " +
 			"ends that (T112). If later changes conflict with it, or files that it would restore were changed, " +
 			"nothing is redone (T110).",

@@ -349,7 +349,6 @@ func (f fileStat) text(p *page.Page, most int) string {
 func Diff() *cli.Command {
 	return &cli.Command{
 		Name: "diff", Summary: "show what a thread changed: its code, then its artifacts",
-		Hint: cli.Hint{When: cli.Sharing, Line: "diff ID"},
 		Detail: "A thread alone: its code as git diff TARGET...BRANCH shows it, what is not committed, what has " +
 			"landed; then its artifacts, compared with what it inherited. " +
 			"Without A: that of the worktree you are in. A pending MERGE: what it would change, its open conflicts between markers. " +

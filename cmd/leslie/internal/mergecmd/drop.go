@@ -81,7 +81,6 @@ func Drop() *cli.Command {
 	return &cli.Command{
 		Name: "drop", Summary: "throw threads away: cancel and archive them, remove their worktrees and branches",
 		Writes: true, NotBatchable: true, Unrecorded: true,
-		Hint: cli.Hint{When: cli.Ending, Line: "drop ID --yes"},
 		Detail: "It shows what would go, and asks you; --yes asks nobody. A run is stopped. The worktree and the branch that " +
 			"leslie made go; a ref, named in the answer, keeps what is on no other branch, and the answer has the lines that " +
 			"bring it back. Artifacts stay in the archive. An agent may drop what it spawned or holds.",

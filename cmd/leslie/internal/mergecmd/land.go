@@ -170,7 +170,6 @@ func Land() *cli.Command {
 	return &cli.Command{
 		Name: "land", Summary: "bring the code of a thread to the branch from which it began", Writes: true,
 		NotBatchable: true,
-		Hint:         cli.Hint{When: cli.Bringing, Line: "land ID"},
 		Detail: "A worktree that has the branch checked out moves along; a thread that has it gets the artifacts, too. " +
 			"A conflict leaves the landing pending (T301): resolve it, then the same line again. Then the thread is " +
 			"completed, and its worktree and the branch that leslie made go. Hooks of git do not run. An agent needs the capability land, or a " +

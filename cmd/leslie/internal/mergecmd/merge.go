@@ -296,7 +296,6 @@ func Merge() *cli.Command {
 	return &cli.Command{
 		Name: "merge", Summary: "merge the artifacts and the code of threads into another thread", Writes: true,
 		NotBatchable: true,
-		Hint:         cli.Hint{When: cli.Bringing, Line: "merge --sources ID --target ID"},
 		Detail: "The target does not change until every conflict is resolved. If nobody can be asked, the merge " +
 			"stays pending (T301): merge resolve, then the same line again. Code lands in the target's branch, else " +
 			"where it began; not with --scope.",

@@ -70,7 +70,6 @@ func Status() *cli.Command {
 	return &cli.Command{
 		Name: "merge status", Summary: "show a pending merge and its conflicts",
 		Example: "leslie merge status merge-a1b2c3d4",
-		Hint:    cli.Hint{When: cli.Bringing, Line: "merge status MERGE"},
 		Detail: "Text shows the first lines of each side; --conflict shows one conflict, or those of a path, with " +
 			"all lines.",
 		Operands: []cli.Operand{mergeOperand()},
@@ -94,7 +93,6 @@ func Resolve() *cli.Command {
 	return &cli.Command{
 		Name: "merge resolve", Summary: "resolve a conflict of a pending merge, or all conflicts of a path",
 		Writes: true, NotBatchable: true,
-		Hint: cli.Hint{When: cli.Bringing, Line: "merge resolve MERGE PATH --take SIDE"},
 		Detail: "--take chooses a side: ours (the target), theirs (the only source), base, both, delete, keep, or a " +
 			"thread's id. --file gives the content of the named conflict, or of the whole path; - reads standard " +
 			"input. --additions both takes all sides of every conflict in which they only added lines, and leaves " +
@@ -176,7 +174,6 @@ func Continue() *cli.Command {
 	return &cli.Command{
 		Name: "merge continue", Summary: "apply a pending merge once all conflicts are resolved", Writes: true,
 		NotBatchable: true,
-		Hint:         cli.Hint{When: cli.Bringing, Line: "merge continue MERGE"},
 		Detail: "The files in the merge's work folder count, too: a conflict whose lines were edited and have no " +
 			"markers left is resolved by them, and so are changes elsewhere in a file once it has no markers left.",
 		Example:  "leslie merge continue merge-a1b2c3d4",

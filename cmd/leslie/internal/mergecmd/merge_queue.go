@@ -36,7 +36,6 @@ func LandQueue() *cli.Command {
 	return &cli.Command{
 		Name: "merge land", Summary: "land the merges that are queued for a thread, the oldest first", Writes: true,
 		Unrecorded: true,
-		Hint:       cli.Hint{When: cli.Bringing, Line: "merge land ID"},
 		Detail: "Each is planned on what the target has by then, with what its sources have by then. One that meets " +
 			"a conflict, fails its validation or needs an approval stays queued with the reason (merge list), and " +
 			"the others pass. Answer it with merge resolve, then merge continue. The exit status is 0 if all " +

@@ -10,7 +10,6 @@ import (
 func Pull() *cli.Command {
 	return &cli.Command{
 		Name: "pull", Summary: "merge a thread's parent, or a dependency, into it", Writes: true, NotBatchable: true,
-		Hint: cli.Hint{When: cli.Bringing, Line: "pull ID"},
 		Detail: "Brings a thread up to date with what it builds on: the same as merge --sources PARENT --target ID. " +
 			"Without --from it is the parent, or the only dependency of a thread without one. A thread that " +
 			"inherited some of its parent's artifacts pulls changes of these; --scope '**' brings all. Code that " +

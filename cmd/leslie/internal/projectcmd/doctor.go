@@ -85,7 +85,7 @@ func runDoctor(c *cli.Call) (cli.Data, error) {
 // diagnosis runs the use case; its options are lines for this caller.
 func diagnosis(c *cli.Call) (*doctor.Result, error) {
 	d, err := cli.UseCase(c, doctor.Check, doctor.Request{Repair: c.On("repair"),
-		Guide: guide.AgentsGuide(c.Env.Commands.All())})
+		Guide: guide.AgentsGuide()})
 	if d != nil {
 		d.Options = c.CallerOptions(d.Options)
 	}

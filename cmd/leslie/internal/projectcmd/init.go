@@ -150,7 +150,7 @@ func runInit(c *cli.Call) (cli.Data, error) {
 	}
 	in := projects.InitRequest{Dir: c.Who.Dir, Here: c.On("here"), Agents: c.Parts("agents")}
 	if !c.On("no-agents") {
-		in.Guide = guide.AgentsGuide(c.Env.Commands.All())
+		in.Guide = guide.AgentsGuide()
 	}
 	env := c.Environment()
 	c.CheckRequest(func(app.Names) []app.Fault { return in.Faults(env) }, nil)

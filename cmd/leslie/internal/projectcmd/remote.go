@@ -389,7 +389,6 @@ func Publish() *cli.Command {
 	return &cli.Command{
 		Name: "publish", Summary: "take the artifacts and commits of threads to the other machines now", Writes: true,
 		NotBatchable: true,
-		Hint:         cli.Hint{When: cli.Sharing, Line: "publish ID"},
 		Detail: "In a project on several machines both go along with what hands work on: done, checkpoint, " +
 			"merge, reference, spawn, transfer, release, suspend. This is for in between. Without ID it publishes " +
 			"all threads whose work has changed here.",

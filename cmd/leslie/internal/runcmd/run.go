@@ -76,7 +76,7 @@ func Run() *cli.Command {
 func runRun(c *cli.Call) (cli.Data, error) {
 	in := runs.Request{
 		Agent: c.Text("agent"), Fresh: c.On("fresh"), Turns: c.Count("turns", 0), Ask: runs.AskMode(c.Text("ask")),
-		MaxTokens: int64(c.Count("max-tokens", 0)), Guide: guide.Block(c.Env.Commands.All()),
+		MaxTokens: int64(c.Count("max-tokens", 0)), Guide: guide.Block(),
 		Context: func(d *threads.ContextResult, dir string) (string, []thread.InjectionID) {
 			there := *c
 			there.Env.Dir = dir

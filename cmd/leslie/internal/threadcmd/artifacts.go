@@ -44,7 +44,6 @@ func (d artifactsText) Text(p *page.Page) {
 func Artifacts() *cli.Command {
 	return &cli.Command{
 		Name: "artifacts", Summary: "list the files in a thread's folder",
-		Hint:     cli.Hint{When: cli.Sharing, Line: "artifacts ID"},
 		Example:  "leslie artifacts write-docs --scope 'design/**'",
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags: []cli.Flag{

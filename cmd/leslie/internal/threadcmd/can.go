@@ -52,7 +52,6 @@ func standingOf(at threads.CapabilityRecord) string {
 func Can() *cli.Command {
 	return &cli.Command{
 		Name: "can", Summary: "check whether a thread has a capability: exit 0, or T402; list them all",
-		Hint: cli.Hint{When: cli.Asking, Line: "can CAPABILITY ID"},
 		Detail: "Made for hooks: it takes no lock and changes nothing. A refusal is logged. Without ID and " +
 			"--thread, only the policy decides. Without CAPABILITY it lists all of them and where each stands. " +
 			"leslie help capabilities says what leslie enforces itself and what a hook has to enforce.",

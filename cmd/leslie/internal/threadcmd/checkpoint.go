@@ -23,7 +23,6 @@ func (d checkpointText) Text(p *page.Page) {
 func Checkpoint() *cli.Command {
 	return &cli.Command{
 		Name: "checkpoint", Summary: "save a thread's artifacts so that rollback can restore them", Writes: true,
-		Hint: cli.Hint{When: cli.GoingBack, Line: "checkpoint ID"},
 		Detail: "leslie rollback restores a checkpoint, leslie diff ID@CHECKPOINT compares it with the current " +
 			"files.",
 		Example:  `leslie checkpoint write-docs --name "before the rewrite"`,

@@ -90,7 +90,6 @@ func nothingText(why thread.Nothing) string {
 func Claim() *cli.Command {
 	return &cli.Command{
 		Name: "claim", Summary: "claim a thread; --next picks the first ready one", Writes: true,
-		Hint: cli.Hint{When: cli.Starting, Line: "claim --next --wait 90s"},
 		Detail: "A claim keeps others from claiming the thread and other agents from changing it (T108). It ends " +
 			"when its time is up, when you release it, or when the thread ends; your own writes extend it. --next takes " +
 			"the first thread of leslie list --ready: an agent gets only threads for agents, and in a thread's worktree " +
@@ -164,7 +163,6 @@ func checkHolder(c *cli.Call, next func(name string) string) {
 func Renew() *cli.Command {
 	return &cli.Command{
 		Name: "renew", Summary: "extend your claim on a thread", Writes: true,
-		Hint:     cli.Hint{When: cli.Starting, Line: "renew ID"},
 		Detail:   "An expired claim can be renewed unless somebody else has claimed the thread.",
 		Example:  "leslie renew write-docs",
 		Operands: []cli.Operand{cli.ThreadsOperand()},
@@ -178,7 +176,6 @@ func Renew() *cli.Command {
 func Release() *cli.Command {
 	return &cli.Command{
 		Name: "release", Summary: "release your claim on a thread", Writes: true,
-		Hint: cli.Hint{When: cli.Ending, Line: "release ID"},
 		Detail: "A person can release anybody's claim; the holder is told (W112). To go on with a thread whose " +
 			"holder is gone, take it over instead: leslie claim ID --take-over --reason TEXT, which a person may, " +
 			"and the holder of a claim on a thread above. To give it to another, by name: leslie transfer ID " +

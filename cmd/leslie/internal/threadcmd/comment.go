@@ -134,7 +134,6 @@ func runComment(c *cli.Call) (cli.Data, error) {
 func CommentResolve() *cli.Command {
 	return &cli.Command{
 		Name: "comment resolve", Summary: "resolve a comment that was acted on", Writes: true,
-		Hint:     cli.Hint{When: cli.Asking, Line: "comment resolve C"},
 		Detail:   "A resolved comment stays in leslie comments --all. leslie undo opens it again.",
 		Example:  "leslie comment resolve c-a1b2c3d4",
 		Operands: []cli.Operand{{Value: cli.AnID("C", cli.CommentIDs)}},

@@ -49,7 +49,7 @@ func (d *contextData) Text(p *page.Page) { p.B.WriteString(d.Context + "\n") }
 func Context() *cli.Command {
 	return &cli.Command{
 		Name: "context", Summary: "print what a thread's agent needs to know, as a block for its prompt",
-		Hint: cli.Hint{When: cli.Starting, Line: "context ID"}, MarksSeen: true,
+		MarksSeen: true,
 		Detail: "Injections, claim, approvals, suggested commands, the thread's artifacts and referenced artifacts, " +
 			"dependencies, branch, worktree and checks; at most 9,500 characters. Injections count as seen once the " +
 			"thread's own agent (--thread or LESLIE_THREAD) has got the whole answer. Without a thread it says what " +

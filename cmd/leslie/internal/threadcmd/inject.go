@@ -30,7 +30,6 @@ func Inject() *cli.Command {
 	return &cli.Command{
 		Name: "inject", Summary: "send a thread data, constraints or feedback while it works", Writes: true,
 		NamesThread: true,
-		Hint:        cli.Hint{When: cli.StepIn, Line: "inject ID --type feedback --content TEXT"},
 		Detail: "The thread's own agent gets it with leslie context, once; a constraint stays there until the " +
 			"thread ends. Until it was seen, each answer to the agent says that messages wait (W105), the thread " +
 			"cannot be completed by it (T113), and --withdraw takes the injection back. All injections are kept in " +

@@ -73,7 +73,7 @@ func Done() *cli.Command {
 		"--uncommitted leave and --no-commits say that it is meant to be so, and the record keeps it. A person is " +
 		"warned (W810)."
 	cmd.Flags = append(cmd.Flags, uncommittedLeftFlag(), noCommitsFlag())
-	return withHint(cmd, cli.Hint{When: cli.Ending, Line: "done ID"})
+	return cmd
 }
 
 func uncommittedLeftFlag() cli.Flag {
@@ -92,7 +92,7 @@ func Cancel() *cli.Command {
 		"expired leslie inject still reaches it. --successor names the thread that goes on in its place; its agent " +
 		"finds it in context, status and errors."
 	cmd.Flags = append(cmd.Flags, successorFlag())
-	return withHint(cmd, cli.Hint{When: cli.Ending, Line: "cancel ID --reason TEXT"})
+	return cmd
 }
 
 func successorFlag() cli.Flag {
@@ -101,8 +101,7 @@ func successorFlag() cli.Flag {
 
 // Suspend is the command leslie suspend.
 func Suspend() *cli.Command {
-	return withHint(shortLifecycle(thread.Suspend, "suspend a thread until it is resumed"),
-		cli.Hint{When: cli.Ending, Line: "suspend ID --reason TEXT"})
+	return shortLifecycle(thread.Suspend, "suspend a thread until it is resumed")
 }
 
 // Resume is the command leslie resume.
@@ -124,11 +123,6 @@ func Reopen() *cli.Command {
 	cmd.Detail = "People may reopen any thread. An agent may reopen the thread that it speaks for, those below it " +
 		"or below a thread that it has claimed, and those that it spawned. Not under an objective that is done " +
 		"(T603)."
-	return cmd
-}
-
-func withHint(cmd *cli.Command, h cli.Hint) *cli.Command {
-	cmd.Hint = h
 	return cmd
 }
 

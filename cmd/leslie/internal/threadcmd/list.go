@@ -73,7 +73,6 @@ func List() *cli.Command {
 		Name: "list", Summary: "list threads", Example: "leslie list --ready",
 		Detail: "CLAIM has who holds a thread, and how long ago the holder was last heard of if that is a minute or " +
 			"more (at a terminal: ten minutes); with --time the column HEARD has it, in JSON heardAt.",
-		Hint: cli.Hint{When: cli.Starting, Line: "list --ready"},
 		Flags: []cli.Flag{
 			cli.NewFlag("status",
 				cli.OneOf(statusWords()...).As("S").Formerly(map[string]string{"blocked": "suspended"}),

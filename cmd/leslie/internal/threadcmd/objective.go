@@ -41,7 +41,6 @@ func objectiveWritten(d *threads.ObjectiveResult) cli.Data { return objectiveWri
 func ObjectiveCreate() *cli.Command {
 	return &cli.Command{
 		Name: "objective create", Summary: "create an objective: a goal that threads work for", Writes: true,
-		Hint:     cli.Hint{When: cli.Starting, Line: "objective create TITLE"},
 		Example:  `leslie objective create "Ship the parser"`,
 		Operands: []cli.Operand{{Value: cli.AnyText("TITLE")}},
 		Flags: []cli.Flag{cli.NewFlag("id", cli.AnID("ID", cli.OtherIDs), "use this id instead of one from the title"),

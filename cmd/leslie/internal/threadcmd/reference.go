@@ -42,7 +42,6 @@ func referenceWritten(d *artifacts.ReferenceResult) cli.Data { return referenceW
 func Reference() *cli.Command {
 	return &cli.Command{
 		Name: "reference", Summary: "reference another thread's artifacts (read-only)", Writes: true,
-		Hint: cli.Hint{When: cli.Sharing, Line: "reference --from ID --target ID"},
 		Detail: "A frozen reference copies the target's artifacts to context/inherited/REF/; a live reference reads " +
 			"them in the target's folder. If the target does not exist, or a live reference's scope matches nothing " +
 			"yet, the reference is created with a warning (W202).",

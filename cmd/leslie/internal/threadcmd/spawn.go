@@ -98,7 +98,6 @@ func emptyYet(ref artifacts.ReferenceRecord) string {
 func Spawn() *cli.Command {
 	return &cli.Command{
 		Name: "spawn", Summary: "create a thread of work; --run wants its agent started", Writes: true,
-		Hint:     cli.Hint{When: cli.Starting, Line: "spawn --intent TEXT --parent ID --inherit full"},
 		Example:  `leslie spawn --intent "Design the API" --parent main --inherit full`,
 		Operands: []cli.Operand{{Value: cli.AnyText("TEXT"), Optional: true, Sets: "intent"}},
 		Flags:    spawnFlags(),

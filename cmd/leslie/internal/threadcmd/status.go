@@ -214,7 +214,7 @@ func waitingText(p *page.Page, d *threads.SummaryResult, agent bool) {
 // StatusText is the text form of a thread and what is about it.
 type StatusText struct {
 	*threads.StatusResult
-	Actor string // who asks, "" if that is not known
+	Actor string `json:"-"` // who asks, "" if that is not known
 }
 
 // Text renders the thread, then what is running, merged, and waiting.
@@ -376,7 +376,6 @@ func Status() *cli.Command {
 	return &cli.Command{
 		Name: "status", Summary: "show a thread, or without an id a summary: what waits for you, what agents did",
 		Detail:   "In a thread's worktree, without an id, it shows a person that thread.",
-		Hint:     cli.Hint{When: cli.Watching, Line: "status ID"},
 		Example:  "leslie status write-docs",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}}, NamesThread: true,
 		Flags: []cli.Flag{cli.NewFlag("since", cli.AnyText("T"), "the runs that ended since this time, or age (24h)")},

@@ -49,7 +49,6 @@ func Transfer() *cli.Command {
 	fallbacks := []string{string(thread.Block), string(thread.Skip), string(thread.AutoApprove)}
 	return &cli.Command{
 		Name: "transfer", Summary: "hand a thread to somebody, or request or delegate capabilities", Writes: true,
-		Hint: cli.Hint{When: cli.Asking, Line: "transfer ID --direction request_approval --scope CAPABILITY"},
 		Detail: "request_approval asks a person; the thread waits for the decision. After --timeout, --fallback " +
 			"applies: block (default) leaves the request open, skip ends it without a grant, auto_approve grants " +
 			"it. delegate grants the capabilities at once, until --timeout. handoff gives the work to --to: human, agent, or a " +

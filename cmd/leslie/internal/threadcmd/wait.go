@@ -47,7 +47,6 @@ func Wait() *cli.Command {
 	return &cli.Command{
 		Name: "wait", Summary: "wait until threads are done, change, are ready, have no active children, or have a " +
 			"decision",
-		Hint: cli.Hint{When: cli.Watching, Line: "wait ID --until any"},
 		Detail: "done (the default) and children also return for a suspended thread whose children have all " +
 			"terminated: it can be resumed. An agent's wait also returns when messages wait for the thread that it " +
 			"speaks for (W105). any returns with the first change of one of the threads after --since (default: " +

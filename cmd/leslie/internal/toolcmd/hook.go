@@ -154,7 +154,7 @@ func (h *hooked) begins() string {
 	case d.Thread == "":
 		return h.context("This project uses leslie: " + page.Plural(d.Active, "active thread") + ", " +
 			page.Plural(d.Ready, "thread") + " ready to be claimed. " +
-			"leslie list shows them, leslie help topics agents says how to work in one.")
+			"leslie list shows them, leslie help working says how to work in one.")
 	}
 	_, block, err := toolContext(h.Call, op, string(d.Thread), false)
 	if err != nil {

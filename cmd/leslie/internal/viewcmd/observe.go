@@ -30,7 +30,6 @@ func (d observedText) Text(p *page.Page) {
 func Observe() *cli.Command {
 	return &cli.Command{
 		Name: "observe", Summary: "stream operations, oldest first; continue with --since and the last seq",
-		Hint: cli.Hint{When: cli.Watching, Line: "observe --target ID --follow"},
 		Detail: "Without --since, streams all operations; with --follow, new ones until interrupted. " +
 			"An event is the name of a command that writes, or its first word: merge includes merge continue.",
 		Example: "leslie observe --since 0 --events spawn,done",
