@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"iter"
+	"time"
 
 	"leslie/store/internal/journal"
 	"leslie/store/internal/state"
@@ -19,6 +20,10 @@ type HistoryQuery struct {
 	Thread thread.ThreadID // only those that concern this thread
 	Since  thread.Revision // only those with a greater number
 	Before thread.Revision // only those with a smaller number; 0: all
+	Actor  string          // only those of this actor; "": all
+	// From leaves out what is older; zero: nothing. The journal is read a day further back, because
+	// clocks of machines differ.
+	From time.Time
 	// Uncounted leaves History.Total at what was read: without it a query for
 	// one thread reads the journal as far back as Since.
 	Uncounted bool
@@ -30,7 +35,7 @@ type History struct {
 	// UndoneBy has the operations that are undone now, whoever did it, each with the one
 	// that did: of those that the query was about.
 	UndoneBy map[thread.OperationID]thread.OperationID
-	// Total counts what the query matches without its limit. Without a thread
+	// Total counts what the query matches without its limit. Without a thread, an actor and a time
 	// it is taken from the numbers, so that nothing is read for it; operations
 	// that the journal lost count as well, and so do those before the oldest returned one
 	// that others continue.
@@ -40,7 +45,7 @@ type History struct {
 }
 
 // History returns recorded operations, each with those that it continues as one. They include the state's own operation if the
-// journal lacks it yet; damaged lines are skipped. Without a thread the cost is
+// journal lacks it yet; damaged lines are skipped. Without a thread and an actor the cost is
 // proportional to what is returned and what comes after Before. Errors: T502, T506,
 // T509, T904.
 func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
@@ -54,9 +59,13 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 		top = min(top, q.Before)
 	}
 	part := journal.Span{Since: q.Since, Before: q.Before}
-	if q.Thread != "" {
+	switch {
+	case q.Thread != "":
 		part.Marks = []string{string(q.Thread)}
+	case thread.ValidName(q.Actor): // in JSON as it is
+		part.Marks = []string{`"` + q.Actor + `"`}
 	}
+	filtered := q.Thread != "" || q.Actor != "" || !q.From.IsZero()
 	continued, hidden := map[thread.OperationID]string{}, 0 // by what, of the same command
 	for op, err := range s.newestFirst(ctx, now, part) {
 		if err != nil {
@@ -65,7 +74,10 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 		if _, gone := out.UndoneBy[op.ID]; !gone && op.Undoes != "" {
 			out.UndoneBy[op.Undoes] = op.ID
 		}
-		if q.Thread != "" && !op.Concerns(q.Thread) {
+		if op.Time.Before(q.From.Add(-24 * time.Hour)) {
+			break
+		}
+		if q.Thread != "" && !op.Concerns(q.Thread) || q.Actor != "" && op.Actor != q.Actor || op.Time.Before(q.From) {
 			continue
 		}
 		if op.Continues != "" {
@@ -83,11 +95,11 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 			out.Operations = append(out.Operations, op)
 		}
 		out.Total++
-		if full() && (q.Thread == "" || q.Uncounted) {
+		if full() && (!filtered || q.Uncounted) {
 			break
 		}
 	}
-	if q.Thread == "" {
+	if !filtered {
 		out.Total = max(int(top-1-q.Since)-hidden, len(out.Operations))
 	}
 	return out, nil

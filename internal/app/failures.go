@@ -216,7 +216,7 @@ func (c *Call) limitMistakes(count int, failure *codes.Error) {
 	})
 	if err == nil && suspended.ID != "" {
 		c.Warn(warnings.ThreadSuspended.New(fact.Of("threadId", suspended.ID), fact.Of("count", count), fact.Of("lastCode", m.LastCode)))
-		c.Notify([]WaitingItem{{WaitingSuspended, string(suspended.ID), suspended.ID, suspended.Title, "leslie status " + string(suspended.ID)}})
+		c.Notify([]WaitingItem{{WaitingSuspended, string(suspended.ID), suspended.ID, suspended.Title, "leslie status " + string(suspended.ID), ""}})
 		c.Warn(commit.Warnings...) // W505: the suspension may not be on disk
 	}
 }

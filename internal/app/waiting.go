@@ -40,6 +40,8 @@ type WaitingItem struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Title    string          `json:"title"`
 	Next     string          `json:"next"` // the command that goes on with it, or shows it
+	// Then is the command that goes on with a merge once what Next shows is decided; "" for others.
+	Then string `json:"then,omitempty"`
 }
 
 // WaitingList has what waits for the caller of a summary.
@@ -125,7 +127,7 @@ func requestItem(g thread.Approval) WaitingItem {
 	if g.Reason != "" {
 		title += ": " + FirstLine(g.Reason)
 	}
-	return WaitingItem{WaitingApproval, string(g.ID), g.ThreadID, title, "leslie approve " + string(g.ID)}
+	return WaitingItem{WaitingApproval, string(g.ID), g.ThreadID, title, "leslie approve " + string(g.ID), ""}
 }
 
 // questions adds those that a person was asked.
@@ -141,7 +143,7 @@ func (w *WaitingList) questions(s *thread.State) {
 
 // QuestionItem is a question that waits for an answer.
 func QuestionItem(q thread.Question) WaitingItem {
-	return WaitingItem{WaitingQuestion, string(q.ID), q.ThreadID, FirstLine(q.Text), "leslie questions"}
+	return WaitingItem{WaitingQuestion, string(q.ID), q.ThreadID, FirstLine(q.Text), "leslie questions", ""}
 }
 
 func (w *WaitingList) merges(s *thread.State) {
@@ -152,12 +154,12 @@ func (w *WaitingList) merges(s *thread.State) {
 
 // MergeItem is a merge that waits for decisions.
 func MergeItem(m thread.Merge) WaitingItem {
-	item := WaitingItem{WaitingMerge, string(m.ID), m.Target, Joined(m.Sources) + " into " + m.Into(), "leslie merge status " + string(m.ID)}
+	item := WaitingItem{WaitingMerge, string(m.ID), m.Target, Joined(m.Sources) + " into " + m.Into(), "leslie merge status " + string(m.ID), m.GoesOn()}
 	if m.Queued != nil {
 		item.Title += ", queued"
 	}
 	if m.Queued != nil && m.Queued.Refused == nil {
-		item.Next = ContinueLine(m)
+		item.Next, item.Then = ContinueLine(m), ""
 	}
 	return item
 }
@@ -175,7 +177,7 @@ func (w *WaitingList) stalled(s *thread.State) {
 	found := s.StalledThreads(maxWaiting)
 	list := func(kind WaitingKind, page thread.Page, next func(thread.Thread) string) {
 		for n, t := range page.Threads {
-			w.add(n, WaitingItem{kind, string(t.ID), t.ID, t.Title, next(t)})
+			w.add(n, WaitingItem{kind, string(t.ID), t.ID, t.Title, next(t), ""})
 		}
 		if more := page.Total - len(page.Threads); more > 0 {
 			w.More[kind] = more
@@ -198,7 +200,7 @@ func (w *WaitingList) toLand(s *thread.State) {
 		if t.OwnedCode().State == thread.CodeRemoved {
 			next = "leslie code restore " + string(t.ID)
 		}
-		w.add(n, WaitingItem{WaitingLand, string(t.ID), t.ID, t.Title, next})
+		w.add(n, WaitingItem{WaitingLand, string(t.ID), t.ID, t.Title, next, ""})
 		if parent, _ := s.Threads.Peek(string(t.ParentID)); parent.OwnedCode() != nil {
 			w.Items = slices.DeleteFunc(w.Items, func(item WaitingItem) bool { return item.Kind == WaitingUnmerged && item.ThreadID == t.ID })
 		}

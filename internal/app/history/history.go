@@ -3,16 +3,20 @@ package history
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/app/code"
 	"leslie/store"
 	"leslie/thread"
 )
 
 // ListRequest asks for recorded operations.
 type ListRequest struct {
-	Thread string // only those that concern it; "": all
+	Thread string    // only those that concern it; "": all
+	By     string    // only those of this actor; "": all
+	From   time.Time // only those from this time on; zero: all
 	// Since excludes operations up to that revision, Before, if not nil, those from
 	// that revision on.
 	Since  thread.Revision
@@ -30,6 +34,8 @@ type ListResult struct {
 	// UndoRefused says why Undo cannot be undone, as far as its records say it; "" if it can.
 	UndoRefused string `json:"undoRefused,omitempty"`
 	RedoRefused string `json:"redoRefused,omitempty"` // the same of Redo
+	// Code has the threads with code that the operations of an actor are about.
+	Code []ThreadCode `json:"code,omitempty"`
 }
 
 // landingRefused says why the undo of a landing, or of such an undo, would be T110 now; "" for other operations.
@@ -92,7 +98,7 @@ func (w *walk) refused(id thread.OperationID, all []thread.Operation) (why strin
 // List lists recorded operations. Errors: T101, T105, those of reading.
 func List(c *app.Call, in ListRequest) (*ListResult, error) {
 	c.ReadOnly()
-	q := store.HistoryQuery{Limit: in.Limit, Since: in.Since}
+	q := store.HistoryQuery{Limit: in.Limit, Since: in.Since, Actor: in.By, From: in.From}
 	if in.Before != nil {
 		q.Before = max(*in.Before, 1) // nothing comes before the first
 	}
@@ -112,7 +118,7 @@ func List(c *app.Call, in ListRequest) (*ListResult, error) {
 	d := &ListResult{Items: app.Items[app.OperationRecord]{Items: []app.OperationRecord{}, Total: h.Total, Truncated: len(h.Operations) < h.Total}}
 	w := newWalk(c)
 	for _, op := range h.Operations {
-		if q.Thread == "" && q.Before == 0 {
+		if q.Thread == "" && q.Before == 0 && q.Actor == "" && q.From.IsZero() {
 			w.take(op)
 		}
 		record := app.OperationOf(op, h.UndoneBy[op.ID])
@@ -135,7 +141,36 @@ func List(c *app.Call, in ListRequest) (*ListResult, error) {
 		d.RedoRefused = w.landingRefused(*w.redo)
 	}
 	d.UndoRefused = w.refused(d.Undo, h.Operations)
+	if in.By != "" {
+		d.Code = codeOf(c, h.Operations)
+	}
 	return d, nil
+}
+
+// ThreadCode is how much the code of a thread changed.
+type ThreadCode struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	app.CodeAmount
+}
+
+// mostCode is of how many threads git is asked.
+const mostCode = 20
+
+// codeOf says what the code of threads holds that some operations are about, the newest first.
+func codeOf(c *app.Call, ops []thread.Operation) (out []ThreadCode) {
+	var ids []thread.ThreadID
+	for _, op := range ops {
+		if id := op.ThreadID; id != "" && !slices.Contains(ids, id) && len(ids) < mostCode {
+			ids = append(ids, id)
+		}
+	}
+	amounts := code.AmountsOf(c, ids...)
+	for _, id := range ids {
+		if amount := amounts[id]; amount != nil && amount.Commits > 0 {
+			out = append(out, ThreadCode{id, *amount})
+		}
+	}
+	return out
 }
 
 // filterThread returns the thread that a request names as a filter, "" for none.

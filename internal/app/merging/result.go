@@ -140,6 +140,11 @@ type Item struct {
 	Refused *thread.Refused `json:"refused,omitempty"`
 }
 
+// GoesOn is the command that goes on with the merge once what is open is decided.
+func (i Item) GoesOn() string {
+	return thread.Merge{ID: i.MergeID, Target: i.Target, Onto: i.Onto}.GoesOn()
+}
+
 // Into names where the merge goes: its target, or the branch on which a thread's code lands.
 func (i Item) Into() string { return cmp.Or(i.Onto, string(i.Target)) }
 

@@ -3,6 +3,7 @@ package views
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"leslie/internal/app"
 	"leslie/internal/app/threads"
@@ -16,8 +17,10 @@ type ObserveRequest struct {
 	Target string   // only those that concern this thread; "": all
 	Events []string // commands, or their first words; nil: all
 	// Since excludes operations up to that revision. nil: everything from the
-	// beginning, or with Follow only new operations.
+	// beginning, or with Follow and without From only new operations.
 	Since *thread.Revision
+	By    string    // only those of this actor; "": all
+	From  time.Time // only those from this time on; zero: all
 	// Follow continues with new operations until the call's context ends.
 	Follow bool
 	// Pause, if not nil, is called before waiting for new operations, with W105 if
@@ -40,7 +43,7 @@ func Observe(c *app.Call, in ObserveRequest, emit func(app.OperationRecord) erro
 	var told warnings.List
 	for {
 		found, err := cursor.Read(c.Context(), 0, func(op thread.Operation) error {
-			if !in.meant(op.Command) {
+			if !in.meant(op.Command) || in.By != "" && op.Actor != in.By || op.Time.Before(in.From) {
 				return nil
 			}
 			record := app.OperationOf(op, "")
@@ -78,7 +81,7 @@ func observed(c *app.Call, in ObserveRequest) (store.CursorQuery, error) {
 	case in.Since != nil:
 		q.Since = *in.Since
 		return q, threads.CheckRevision(q.Since, v.Revision)
-	case in.Follow:
+	case in.Follow && in.From.IsZero():
 		q.Since = v.Revision
 	}
 	return q, nil

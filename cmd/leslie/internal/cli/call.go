@@ -466,9 +466,24 @@ func camel(name string) string {
 }
 
 // Past parses a time, or an age as a duration.
-func (c *Call) Past(text string) (time.Time, bool) {
+func (c *Call) Past(text string) (time.Time, bool) { return past(text, c.Env.Now()) }
+
+// past parses a time, or an age before now: 2h30m, 3d, today, 2026-02-09, or RFC 3339. Days are
+// those of now's time zone.
+func past(text string, now time.Time) (time.Time, bool) {
+	if text == "today" {
+		return time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location()).UTC(), true
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 {
+			return now.UTC().AddDate(0, 0, -n).Truncate(time.Millisecond), true
+		}
+	}
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
-		return c.Now().Add(-d).UTC().Truncate(time.Millisecond), true
+		return now.Add(-d).UTC().Truncate(time.Millisecond), true
+	}
+	if at, err := time.ParseInLocation(time.DateOnly, text, now.Location()); err == nil {
+		return at.UTC(), true
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	return at, err == nil
@@ -476,7 +491,28 @@ func (c *Call) Past(text string) (time.Time, bool) {
 
 // PastFault says what is wrong with a --since that Past cannot parse.
 func PastFault(text string) string {
-	return "--since must be a time such as 2026-02-09T16:00:00Z or an age such as 2h30m, not " + strconv.Quote(text)
+	return "--since must be a time such as today, 2026-02-09 or 2026-02-09T16:00:00Z, or an age such as 2h30m or 3d, not " + strconv.Quote(text)
+}
+
+// Since is --since of SinceFlag: the revision, or the time; nil and zero if it was not given.
+func (c *Call) Since() (rev *thread.Revision, from time.Time) {
+	text := c.Text("since")
+	if _, err := strconv.Atoi(text); err == nil {
+		return c.RevisionOf("since"), from
+	}
+	from, _ = c.Past(text) // checked with the line
+	return nil, from
+}
+
+// FiltersBy adds a fault for --actor on the line of a list with the filter --by: it says who acts, and would filter
+// nothing.
+func (c *Call) FiltersBy(flag string) {
+	if actor := c.Text("actor"); actor != "" {
+		line := c.Line.Cmd.Name + " --" + flag + " " + external.Word(actor)
+		c.Faults = append(c.Faults, Fault{Field: "--actor", Value: actor,
+			Problem: "--actor says who acts, and filters nothing; what " + actor + " did: --" + flag + " " + actor,
+			Hint:    "leslie " + line + " shows what " + actor + " did", Next: "leslie " + line})
+	}
 }
 
 // SinceFault converts an error about --since that only the store can find to a fault
@@ -488,6 +524,14 @@ func (c *Call) SinceFault(err error) error {
 	reason := codes.Of(err).Facts().Text("reason")
 	c.Fault("--since", c.Text("since"), "--since"+strings.TrimPrefix(reason, "Since"))
 	return c.Usage()
+}
+
+// WaitTakesNoValue adds a fault for --wait 60s where --wait is a switch, so that the duration became an operand.
+func (c *Call) WaitTakesNoValue() {
+	text := c.Operand(0)
+	if d, err := time.ParseDuration(text); err == nil && d > 0 && c.On("wait") {
+		c.Fault("--wait", text, "--wait takes no value here: --wait --timeout "+text)
+	}
 }
 
 // RevisionOf is the revision that a flag names, nil when it was not given.

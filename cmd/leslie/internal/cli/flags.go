@@ -509,6 +509,23 @@ func LimitFlag() Flag {
 	return NewFlag("limit", NonNegative("N"), "show at most N (default 50, 0 = all)")
 }
 
+// SinceFlag is --since of a list of what has a number and a time.
+func SinceFlag(what string) Flag {
+	return NewFlag("since", &Value{Shown: "REV|TIME", Check: checkSince},
+		"only "+what+" after revision REV, or since a time or age (today, 2026-02-09, 2h)")
+}
+
+func checkSince(text string) *Fault {
+	if _, err := strconv.Atoi(text); err == nil {
+		return checkCount(text)
+	}
+	if _, ok := past(text, time.Time{}); ok {
+		return nil
+	}
+	return NewFault("must be a revision, a time such as today, 2026-02-09 or 2026-02-09T16:00:00Z, or an age such as 2h30m or 3d, not " +
+		strconv.Quote(text))
+}
+
 // TimeFlag is --time of every list with times.
 func TimeFlag() Flag {
 	return NewFlag("time", OneOf("iso", "relative"),

@@ -43,7 +43,7 @@ func dayRows() []helpRow {
 		{"         merge", "merge threads: --sources A,B --target T"},
 		{"Look     status [ID]", "show what goes on, and what waits for you"},
 		{"         list", "list threads (a dashboard to keep open: tui)"},
-		{"Go back  history", "list what was done, and by whom"},
+		{"Go back  history", "list what was done, and by whom (--by NAME)"},
 		{"         undo [OP]", "take an operation back"},
 		{"         stop [ID]", "stop agents; --all: every one"},
 	}

@@ -30,7 +30,7 @@ func Wishes() []Wish {
 			[]string{"leslie status", "leslie run list", "leslie tui"}, "observing"},
 		{"see all threads", "threads tasks tree ll", []string{"leslie list --tree", "leslie list --all", "leslie graph"}, "relations"},
 		{"follow what happens", "events tail follow stream activity feed subscribe", []string{"leslie observe", "leslie wait ID"}, "observing"},
-		{"see who did what", "blame who audit did timeline actions", []string{"leslie history", "leslie transcript ID"}, "observing"},
+		{"see who did what", "blame who audit did timeline actions", []string{"leslie history --by NAME --since today", "leslie list --by NAME", "leslie transcript ID"}, "observing"},
 		{"read a thread or a file", "view cat open get read info describe details inspect",
 			[]string{"leslie status ID", "leslie show ID:PATH", "leslie show OP"}, "relations"},
 		{"find a text", "find grep query", []string{"leslie search TEXT"}, "observing"},

@@ -142,6 +142,7 @@ func runAsk(c *cli.Call) (cli.Data, error) {
 		in.To = ""
 	}
 	in.Timeout, _ = time.ParseDuration(c.Text("timeout")) // checked with the line
+	c.WaitTakesNoValue()
 	c.Require("question")
 	c.CheckRequest(in.Faults, map[string]string{"Choices": "--choice"})
 	if len(c.Faults) == 0 { // else standard input is left unread

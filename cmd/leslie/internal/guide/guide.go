@@ -28,14 +28,14 @@ const (
 func Block() string {
 	return fmt.Sprintf("%s v%d: this block is leslie's; leslie init rewrites it -->\n", Begin, guideVersion) + strings.ReplaceAll(`## Working with leslie
 
-Work in this project is split into threads. A thread has a folder for its plans and notes, ~.leslie/threads/ID/~, and may
-have a git branch with a worktree of its own. One round:
+Work in this project is split into threads. A thread has a folder for its plans and notes, ~.leslie/threads/ID/~ in the main
+checkout, and may have a git branch with a worktree of its own; ~leslie context~ prints both paths. One round:
 
     leslie claim --next --wait 90s   # threadId null: repeat, until reason is objective_completed
     export LESLIE_THREAD=ID          # later calls speak for this thread
     leslie context                   # messages, what to deliver, where to work, what comes next
     # work; commit in the worktree that context names; keep plan.md and progress.md up to date
-    leslie context                   # done refuses while messages are unread (T113) or code is not committed (T117)
+    leslie context                   # alone, and read it: done refuses unread messages (T113) and code without commit (T117)
     leslie done
 
 Exit status 0 means success; ~--format json~ is for parsing. An error has a code, a hint, and ~next~: lines that you can
@@ -53,10 +53,13 @@ Rules whose breach has cost somebody work:
 4. Do not guess what a person should decide: ~leslie ask --question TEXT~, or ~leslie transfer --scope CAPABILITY --reason TEXT~
    for a permission. If you cannot go on, write why into progress.md, and ~leslie suspend --reason TEXT~.
 5. Write ~plan.md~ first, as a checklist, and update ~progress.md~ after each step: a thread can be taken over at any moment. In a
-   thread that has a parent name them ~plan-ID.md~ and ~progress-ID.md~; inherited ones are their author's.
+   thread that has a parent they are ~plan-ID.md~ and ~progress-ID.md~, whatever its intent says; inherited ones are their author's.
 
-If you lead: ~leslie spawn --code TITLE --parent ID~, ~leslie diff ID~, ~leslie merge --sources A,B --target ID~, ~leslie land ID~,
-~leslie transfer ID --to NAME~. To go back: ~leslie undo~.
+If you lead: ~leslie spawn --code TITLE --parent ID~; ~leslie wait ID~ until the parts are done; ~leslie merge --sources A,B
+--target ID~ (after T301 ~leslie merge resolve MERGE PATH --take both~ and the like, then ~leslie merge continue MERGE~); test;
+then your own done. Otherwise leave merging to whoever leads. Landing on people's branch (~leslie land ID~) is for whoever was
+told to. If ~context~ names a ~leslie pull~ line, run it before you go on. ~leslie transfer ID --to NAME~ hands a thread over,
+~leslie undo~ takes your last operation back.
 
 More: ~leslie help working~ (read it before you split, merge or hand over work), ~leslie help how~, ~leslie help COMMAND~
 `, "~", "`") + End

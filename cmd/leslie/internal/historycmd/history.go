@@ -48,6 +48,9 @@ func (d historyText) Text(p *page.Page) {
 	if d.Total == 0 {
 		p.Line("no operations")
 	}
+	for _, one := range d.Code {
+		p.Line("code of %s: %s (leslie diff %s)", one.ThreadID, page.ChangesText(&one.CodeAmount), one.ThreadID)
+	}
 	switch {
 	case d.UndoRefused != "":
 		p.Line("leslie undo cannot take back %s: %s", d.Undo, d.UndoRefused)
@@ -91,10 +94,11 @@ func History() *cli.Command {
 		Detail: "With ID, or --thread, only operations on that thread. To get the next page, pass the last " +
 			"seq of this page as --before.",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
-		Example:  "leslie history --limit 10",
+		Example:  "leslie history --by w1 --since today",
 		Flags: []cli.Flag{
 			cli.LimitFlag(), cli.TimeFlag(),
-			cli.NewFlag("since", cli.NonNegative("REV"), "only operations after this revision"),
+			cli.NewFlag("by", cli.AnyText("ACTOR"), "only operations of this actor, with the code of their threads"),
+			cli.SinceFlag("operations"),
 			cli.NewFlag("before", cli.NonNegative("REV"), "only operations before this revision"),
 		},
 		Run: runHistory,
@@ -104,8 +108,11 @@ func History() *cli.Command {
 func runHistory(c *cli.Call) (cli.Data, error) {
 	in := history.ListRequest{
 		Thread: cmp.Or(c.Operand(0), c.Text("thread")), // LESLIE_THREAD is not a filter
-		Since:  thread.Revision(c.Count("since", 0)), Before: c.RevisionOf("before"),
+		By:     c.Text("by"), Before: c.RevisionOf("before"),
 		Limit: c.Count("limit", app.DefaultLimit),
 	}
+	since, from := c.Since()
+	in.Since, in.From = page.OrZero(since), from
+	c.FiltersBy("by")
 	return cli.RunUseCase(c, history.List, in, func(d *history.ListResult) cli.Data { return historyText{d} })
 }

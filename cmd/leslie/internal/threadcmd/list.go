@@ -83,6 +83,7 @@ func List() *cli.Command {
 			cli.NewFlag("executor", cli.OneOf(executorWords()...), "only threads for this executor"),
 			cli.Toggle("ready", "only ready threads: active, unclaimed, nothing they wait for"),
 			cli.Toggle("mine", "only threads that you have claimed"),
+			cli.NewFlag("by", cli.AnyText("ACTOR"), "only threads that ACTOR has claimed"),
 			cli.Toggle("all", "include archived threads"),
 			cli.Toggle("tree", "children below their parents"),
 			cli.LimitFlag(), cli.TimeFlag(),
@@ -95,7 +96,7 @@ func runList(c *cli.Call) (cli.Data, error) {
 	in := threads.ListRequest{
 		Status: thread.Status(c.Text("status")), Objective: c.Text("objective"), Parent: c.Text("parent"),
 		Tag:      c.Text("tag"),
-		Executor: thread.Executor(c.Text("executor")), Ready: c.On("ready"), Mine: c.On("mine"), All: c.On("all"),
+		Executor: thread.Executor(c.Text("executor")), Ready: c.On("ready"), Mine: c.On("mine"), By: c.Text("by"), All: c.On("all"),
 		Tree:  c.On("tree"),
 		Limit: c.Count("limit", app.DefaultLimit),
 	}

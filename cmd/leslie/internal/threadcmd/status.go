@@ -201,8 +201,8 @@ func waitingText(p *page.Page, d *threads.SummaryResult, agent bool) {
 		p.Line("waiting for you:")
 	}
 	waitingTable(p, items)
-	if i := slices.IndexFunc(items, func(w app.WaitingItem) bool { return w.Next == "leslie merge status "+w.ID }); i >= 0 {
-		p.Line("  once all of a merge is decided: leslie merge continue %s", items[i].ID)
+	if i := slices.IndexFunc(items, func(w app.WaitingItem) bool { return w.Then != "" }); i >= 0 {
+		p.Line("  once all of %s is decided: %s", items[i].ID, items[i].Then)
 	}
 	for _, kind := range app.WaitingKinds() {
 		if more := d.WaitingMore[kind]; more > 0 {
@@ -292,7 +292,7 @@ func (d StatusText) Text(p *page.Page) {
 	for _, m := range d.Merges {
 		p.Line("merge %s of %s into %s %s", m.MergeID, app.Joined(m.Sources), m.Into(), mergecmd.PendingText(m))
 		if !m.Queued {
-			p.Line("  once all is decided: leslie merge continue %s", m.MergeID)
+			p.Line("  once all is decided: %s", m.GoesOn())
 		}
 	}
 	p.Field("artifacts", d.Artifacts.Total)

@@ -49,13 +49,12 @@ func Transfer() *cli.Command {
 	fallbacks := []string{string(thread.Block), string(thread.Skip), string(thread.AutoApprove)}
 	return &cli.Command{
 		Name: "transfer", Summary: "hand a thread to somebody, or request or delegate capabilities", Writes: true,
-		Detail: "request_approval asks a person; the thread waits for the decision. After --timeout, --fallback " +
-			"applies: block (default) leaves the request open, skip ends it without a grant, auto_approve grants " +
-			"it. delegate grants the capabilities at once, until --timeout. handoff gives the work to --to: human, agent, or a " +
-			"name (an agent's LESLIE_ACTOR, as leslie history shows it); it ends the claim, the work stays, and context says " +
-			"who had it and why. Without --scope, --to means handoff. The " +
-			"same request again is the open one. --wait returns after the decision: approved 0, denied T404, no " +
-			"decision in time T401, for an agent also as soon as messages wait for the thread that it speaks for.",
+		Detail: "With --to alone the thread is handed to a person (human), to whichever agent comes (agent), or to somebody by " +
+			"name: an agent's LESLIE_ACTOR, as leslie history shows it. The holder's claim ends, and the work stays. With " +
+			"--scope, request_approval asks a person, and the thread waits; after --timeout, --fallback leaves the request " +
+			"open (block, the default), ends it without a grant (skip) or grants it (auto_approve). delegate grants the " +
+			"capabilities at once, until --timeout. The same request again is the open one. --wait returns after the " +
+			"decision: approved 0, denied T404, too late T401, and for an agent as soon as messages wait for its thread.",
 		Example:  "leslie transfer write-docs --to w2 --reason \"the tests are missing\"",
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags: []cli.Flag{
@@ -93,7 +92,8 @@ func runTransfer(c *cli.Call) (cli.Data, error) {
 		return nil, c.Usage()
 	}
 	in.Timeout, _ = time.ParseDuration(c.Text("timeout")) // checked with the line
-	if !c.Faulty("direction") {                           // what else there is to say depends on it
+	c.WaitTakesNoValue()
+	if !c.Faulty("direction") { // what else there is to say depends on it
 		c.CheckRequest(in.Faults, nil)
 	}
 	data, err := cli.RunUseCase(c, decisions.Transfer, in,

@@ -36,7 +36,7 @@ func Observe() *cli.Command {
 		Flags: []cli.Flag{
 			cli.NewFlag("target", cli.AnID("ID", cli.ThreadIDs), "only operations on this thread"),
 			cli.NewFlag("events", cli.Texts("E,...").Offering(cli.CommandNames), "only operations of these commands"),
-			cli.NewFlag("since", cli.NonNegative("REV"), "only operations after this revision"),
+			cli.NewFlag("by", cli.AnyText("ACTOR"), "only operations of this actor"), cli.SinceFlag("operations"),
 			cli.Toggle("follow", "keep printing new operations"),
 		},
 		Streams: cli.Always, Run: runObserve,
@@ -45,9 +45,12 @@ func Observe() *cli.Command {
 
 func runObserve(c *cli.Call) (cli.Data, error) {
 	in := views.ObserveRequest{
-		Target: c.Text("target"), Events: events(&c.Given), Since: c.RevisionOf("since"), Follow: c.On("follow"),
+		Target: c.Text("target"), Events: events(&c.Given), Follow: c.On("follow"),
 		Pause: func(notices warnings.List) { c.TellWarnings(notices...) },
 	}
+	in.Since, in.From = c.Since()
+	in.By = c.Text("by")
+	c.FiltersBy("by")
 	if err := c.Usage(); err != nil {
 		return nil, err
 	}
