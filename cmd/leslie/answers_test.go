@@ -94,6 +94,7 @@ func examples() map[string]example {
 		"inject":            {line("inject main --type data --content x"), line("inject nope-nope --type data --content x")},
 		"merge":             {line("merge --sources part --target main"), line("merge --sources nope-nope --target main")},
 		"drop":              {line("drop coded --yes"), line("drop nope-nope --yes")},
+		"uninstall":         {line("uninstall --dry-run"), line("uninstall --yes --dry-run")},
 		"land":              {line("land coded"), line("land nope-nope")},
 		"merge list":        {line("merge list"), nil},
 		"merge status":      {line("merge status ref-live"), line("merge status nope-nope")},

@@ -16,9 +16,7 @@ import (
 
 // commands are all commands of leslie, in the order of help.
 func commands() cli.CommandTable {
-	return append(machineCommands(), cli.CommandTable{
-		{Name: "init", Make: projectcmd.Init},
-		{Name: "setup", Make: projectcmd.Setup},
+	return append(projectCommands(), cli.CommandTable{
 		{Name: "objective create", Make: threadcmd.ObjectiveCreate},
 		{Name: "objective list", Make: threadcmd.ObjectiveList},
 		{Name: "objective status", Make: threadcmd.ObjectiveStatus},
@@ -103,7 +101,8 @@ func commands() cli.CommandTable {
 		{Name: "agents", Make: runcmd.Agents},
 		{Name: "config path", Make: projectcmd.ConfigPath},
 		{Name: "config show", Make: projectcmd.ConfigShow},
-		{Name: "config trust", Make: projectcmd.ConfigTrust}, {Name: "config allow", Make: projectcmd.ConfigAllow},
+		{Name: "config trust", Make: projectcmd.ConfigTrust},
+		{Name: "config allow", Make: projectcmd.ConfigAllow},
 		{Name: "config init", Make: projectcmd.ConfigInit},
 		{Name: "mcp", Make: toolcmd.Mcp},
 		{Name: "hook start", Make: toolcmd.HookStart},
@@ -116,9 +115,12 @@ func commands() cli.CommandTable {
 	}...)
 }
 
-// machineCommands are those about projects on several machines.
-func machineCommands() cli.CommandTable {
+// projectCommands are those about a project as a whole, here and on several machines.
+func projectCommands() cli.CommandTable {
 	return cli.CommandTable{
+		{Name: "init", Make: projectcmd.Init},
+		{Name: "setup", Make: projectcmd.Setup},
+		{Name: "uninstall", Make: projectcmd.Uninstall},
 		{Name: "remote config", Make: projectcmd.RemoteConfig},
 		{Name: "remote init", Make: projectcmd.RemoteInit},
 		{Name: "remote status", Make: projectcmd.RemoteStatus},

@@ -18,6 +18,7 @@ func begin() []Command {
 				{Name: "init-bare", Argv: "init --no-agents", Empty: true, Again: true},
 				{Name: "init-agents", Argv: "init", Prepare: withAgents, Again: true},
 			}},
+		{Name: "uninstall", Why: "it takes the store away"},
 		{Name: "setup", Weight: 1, Reads: true, May: "T505",
 			Draw: fixed("setup claude", "setup claude --remove", "setup --check", "setup --dry-run"),
 			Rows: []Row{

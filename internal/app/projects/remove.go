@@ -12,7 +12,6 @@ import (
 	"leslie/internal/app/code"
 	"leslie/internal/fact"
 	"leslie/internal/git"
-	"leslie/store"
 	"leslie/thread"
 )
 
@@ -48,85 +47,95 @@ type OnlyRef struct {
 // the store. Code that threads own has to be landed or dropped before. Errors: T402 for an agent; T903 while threads own
 // code, or a run goes on; T501, T505, T507, T509, T801.
 func Remove(c *app.Call, in RemoveRequest) (*RemoveResult, error) {
-	env := c.Project().Environment()
-	if err := app.MayChangeOwn(*env, c.Caller()); err != nil {
-		return nil, codes.PermissionDenied.New(fact.Of("capability", "taking leslie out of a project")).
-			WithHint("A person decides that, in a terminal of their own: leslie init --remove").WithNext("leslie status")
+	if err := mayTakeOut(c, "leslie init --remove"); err != nil {
+		return nil, err
 	}
 	c.ReadOnly()
 	d := &RemoveResult{Root: c.Project().Root(), Files: []string{}, Only: []OnlyRef{}}
-	if err := d.look(c); err != nil {
+	owners, err := d.look(c)
+	if err != nil {
 		return nil, err
 	}
-	repo, err := code.OpenRepo(c)
-	if codes.Has(err, codes.GitUnavailable) {
-		repo, err = nil, nil
+	if len(owners) > 0 {
+		ids := make([]string, len(owners))
+		for i, t := range owners {
+			ids[i] = string(t.ID)
+		}
+		return nil, codes.InvalidArgument.New(fact.Of("reason", "threads own code: "+strings.Join(ids, ", ")), fact.Of("threads", ids)).
+			WithHint("Land it (leslie land ID) or throw it away (leslie drop ID) first, so that nothing of it is lost").WithNext("leslie code")
 	}
-	refs := map[string]git.Commit{}
-	if err == nil && repo != nil {
-		refs, err = repo.OwnRefs(c.Context())
-		for _, ref := range app.SortedKeys(refs) {
-			if with, err := repo.BranchWith(c.Context(), refs[ref]); err == nil && with == "" {
-				d.Only = append(d.Only, OnlyRef{ref, refs[ref]})
+	found, err := d.find(c, in.Without)
+	if err != nil || !in.Yes {
+		return d, err
+	}
+	return d, d.take(c, found)
+}
+
+// mayTakeOut is T402 for an agent; line is what a person runs.
+func mayTakeOut(c *app.Call, line string) error {
+	if err := app.MayChangeOwn(*c.Project().Environment(), c.Caller()); err != nil {
+		return codes.PermissionDenied.New(fact.Of("capability", "taking leslie out of a project")).
+			WithHint("A person decides that, in a terminal of their own: " + line).WithNext("leslie status")
+	}
+	return nil
+}
+
+// remains are what leslie has put outside of the store.
+type remains struct {
+	repo  *git.Repo // nil where there is none
+	refs  map[string]git.Commit
+	texts map[string][]byte // of d.Files; nil for one that goes
+}
+
+// find finds leslie's refs and its lines in files. Errors: T801.
+func (d *RemoveResult) find(c *app.Call, without func([]byte) []byte) (found remains, err error) {
+	found.refs = map[string]git.Commit{}
+	found.repo, err = code.OpenRepo(c)
+	if codes.Has(err, codes.GitUnavailable) {
+		found.repo, err = nil, nil
+	}
+	if err == nil && found.repo != nil {
+		found.refs, err = found.repo.OwnRefs(c.Context())
+		for _, ref := range app.SortedKeys(found.refs) {
+			if with, err := found.repo.BranchWith(c.Context(), found.refs[ref]); err == nil && with == "" {
+				d.Only = append(d.Only, OnlyRef{ref, found.refs[ref]})
 			}
 		}
 	}
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	d.Refs = len(refs)
-	texts := d.texts(in.Without)
-	if !in.Yes {
-		return d, nil
-	}
-	for _, name := range d.Files {
-		if err := rewrite(c, name, texts[name]); err != nil {
-			return nil, err
-		}
-		d.Changed = true
-	}
-	if repo != nil {
-		if err := repo.DropOwn(c.Context(), refs); err != nil {
-			return nil, err
-		}
-	}
-	if err := removeStore(filepath.Join(d.Root, store.Dir)); err != nil {
-		return nil, err
-	}
-	d.Removed, d.Changed = true, true
-	return d, nil
+	d.Refs = len(found.refs)
+	found.texts = d.texts(without)
+	return found, nil
 }
 
-// look counts the threads, and refuses while some own code or run. Errors: T903, those of a view.
-func (d *RemoveResult) look(c *app.Call) error {
-	_, err := c.View(func(s *thread.State) error {
+// look counts the threads, and returns those that own code; it refuses while some run. Errors: T903, those of a view.
+func (d *RemoveResult) look(c *app.Call) (owners []thread.Thread, err error) {
+	_, err = c.View(func(s *thread.State) error {
 		archived, err := s.First(thread.Filter{Status: thread.Archived}, 0)
 		if err != nil {
 			return err
 		}
 		d.Threads = s.Threads.Len() + len(archived.Threads)
-		var owners, going []string
 		for _, t := range s.ThreadsWithCode() {
 			if owned := t.OwnedCode(); owned.State != thread.CodeRemoved && (owned.Made.Worktree || owned.Made.Branch) {
-				owners = append(owners, string(t.ID))
+				owners = append(owners, t)
 			}
 		}
+		var going []string
 		for t := range s.Threads.All() {
 			if t.LastRun().Going() {
 				going = append(going, string(t.ID))
 			}
 		}
-		switch {
-		case len(going) > 0:
+		if len(going) > 0 {
 			return codes.InvalidArgument.New(fact.Of("reason", "agents run: "+strings.Join(going, ", ")), fact.Of("threads", going)).
-				WithHint("Stop them first: leslie run stop ID").WithNext("leslie run list")
-		case len(owners) > 0:
-			return codes.InvalidArgument.New(fact.Of("reason", "threads own code: "+strings.Join(owners, ", ")), fact.Of("threads", owners)).
-				WithHint("Land it (leslie land ID) or throw it away (leslie drop ID) first, so that nothing of it is lost").WithNext("leslie code")
+				WithHint("Stop them first: leslie stop --all").WithNext("leslie run list")
 		}
 		return nil
 	})
-	return err
+	return owners, err
 }
 
 // texts are the files outside of the store as they are without leslie, nil for one that goes.

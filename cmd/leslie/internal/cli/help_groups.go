@@ -15,7 +15,7 @@ type helpGroup struct{ title, Names string }
 // HelpGroups are the headings of help, in its order.
 func HelpGroups() []helpGroup {
 	return []helpGroup{
-		{"Begin", "init setup connect objective spawn update batch import export"},
+		{"Begin", "init setup uninstall connect objective spawn update batch import export"},
 		{"Look", "tui status list search graph code show diff artifacts context history observe logs transcript " +
 			"stats report"},
 		{"Work", "claim renew release wait run agents mcp hook"},
@@ -70,7 +70,7 @@ func topicOf(command string) string {
 		{"codes", "explain"},
 		{"import", "import export"},
 		{"configuration", "config"},
-		{"setup", "setup"},
+		{"setup", "setup uninstall"},
 		{"tui", "tui"},
 		{"report", "report"},
 		{"graph", "graph"},

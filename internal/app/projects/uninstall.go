@@ -1,0 +1,184 @@
+package projects
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/app/code"
+	"leslie/internal/fact"
+	"leslie/internal/git"
+	"leslie/internal/setup"
+	"leslie/store"
+	"leslie/thread"
+)
+
+// This file takes everything of leslie out of a project: what Remove does, the pieces of Setup, and the worktrees and
+// branches of threads.
+
+// UninstallRequest takes everything of leslie out of a project.
+type UninstallRequest struct {
+	Yes bool // do it; otherwise the answer says what would go
+	// KeepBranches leaves the branches of threads, with all of their commits.
+	KeepBranches bool
+	// Without is as in RemoveRequest.
+	Without func(text []byte) []byte
+}
+
+// UninstallResult says what went, or would go.
+type UninstallResult struct {
+	RemoveResult
+	Worktrees []UninstalledCode `json:"worktrees"`
+	// Setup are the files that lose pieces of leslie setup.
+	Setup []string `json:"setup"`
+}
+
+// UninstalledCode is the worktree of a thread, and its branch.
+type UninstalledCode struct {
+	ThreadID   thread.ThreadID `json:"threadId"`
+	Worktree   string          `json:"worktree"` // absolute
+	Branch     string          `json:"branch"`
+	BranchKept bool            `json:"branchKept"`
+}
+
+// Uninstall takes everything of leslie out of a project. It refuses while an agent runs, and while a thread has work
+// that is nowhere else: files that are not committed, or commits that no other branch has, unless branches are kept.
+// What the user has in files of their own stays, because other projects need it. If it is interrupted, the same call
+// again does the rest. Errors: T402 for an agent; T903 for what it refuses; those of Remove, Setup and code.Remove.
+func Uninstall(c *app.Call, in UninstallRequest) (*UninstallResult, error) {
+	if err := mayTakeOut(c, "leslie uninstall"); err != nil {
+		return nil, err
+	}
+	d := &UninstallResult{RemoveResult: RemoveResult{Root: c.Project().Root(), Files: []string{}, Only: []OnlyRef{}},
+		Worktrees: []UninstalledCode{}, Setup: []string{}}
+	owners, err := d.look(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.findCode(c, owners, in.KeepBranches); err != nil {
+		return nil, err
+	}
+	pieces := SetupRequest{Dir: d.Root, Scope: setup.ProjectScope, Remove: true, DryRun: !in.Yes}
+	if !in.Yes {
+		if _, err := d.find(c, in.Without); err != nil {
+			return nil, err
+		}
+		return d, d.takePieces(c, pieces)
+	}
+	for i, t := range owners {
+		call := c.ForCommand("code remove")
+		removed, err := code.Remove(call, code.RemoveRequest{Thread: string(t.ID), DropBranch: !in.KeepBranches})
+		c.Include(call)
+		if err != nil {
+			return nil, err
+		}
+		d.Worktrees[i].BranchKept = removed.BranchKept
+		d.Changed = true
+	}
+	if err := d.takePieces(c, pieces); err != nil {
+		return nil, err
+	}
+	found, err := d.find(c, in.Without)
+	if err != nil {
+		return nil, err
+	}
+	return d, d.take(c, found)
+}
+
+// findCode lists the worktrees of threads. Errors: T903 for work that is nowhere else; T801, T805.
+func (d *UninstallResult) findCode(c *app.Call, owners []thread.Thread, keepBranches bool) error {
+	var nowhere []string
+	for _, t := range owners {
+		one := UninstalledCode{t.ID, code.WorktreeDir(c, t), t.Branch, keepBranches || !t.OwnedCode().Made.Branch}
+		kept, err := code.CheckRemovable(c, t)
+		if err != nil {
+			return err
+		}
+		var work []string
+		if n := kept.Changed + kept.Untracked; n > 0 {
+			work = append(work, fmt.Sprintf("%d uncommitted files", n))
+		}
+		if !one.BranchKept {
+			alone, err := onlyThere(c, t)
+			if err != nil {
+				return err
+			}
+			if alone {
+				work = append(work, "commits that only "+t.Branch+" has")
+			}
+		}
+		if len(work) > 0 {
+			nowhere = append(nowhere, string(t.ID)+" ("+strings.Join(work, ", ")+")")
+		}
+		d.Worktrees = append(d.Worktrees, one)
+	}
+	if len(nowhere) > 0 {
+		return codes.InvalidArgument.New(fact.Of("reason", "work of threads is nowhere else: "+strings.Join(nowhere, ", "))).
+			WithHint("Land it (leslie land ID), or throw it away (leslie drop ID), first. leslie uninstall --keep-branches leaves the branches").
+			WithNext("leslie code")
+	}
+	return nil
+}
+
+// onlyThere reports whether the branch of a thread has commits that no branch of somebody else has.
+func onlyThere(c *app.Call, t thread.Thread) (bool, error) {
+	repo, err := code.RepoOf(c, t)
+	if err != nil {
+		return false, err
+	}
+	tip, err := repo.Branch(c.Context(), t.Branch)
+	if err != nil || tip == "" || tip == git.Commit(t.OwnedCode().Start) {
+		return false, err
+	}
+	var own []string
+	if _, err := c.View(func(s *thread.State) error {
+		for _, other := range s.ThreadsWithCode() {
+			if other.OwnedCode().Made.Branch {
+				own = append(own, other.Branch)
+			}
+		}
+		return nil
+	}); err != nil {
+		return false, err
+	}
+	with, err := repo.BranchWith(c.Context(), tip, own...)
+	return with == "", err
+}
+
+// takePieces takes the pieces of setup out of the project's files, or lists them.
+func (d *UninstallResult) takePieces(c *app.Call, in SetupRequest) error {
+	done, notes, err := Setup(c.Context(), *c.Project().Environment(), c.Caller(), in)
+	c.Warn(notes...)
+	if err != nil {
+		return err
+	}
+	for _, f := range done.Files {
+		if !slices.Contains(d.Setup, f.Path) {
+			d.Setup = append(d.Setup, filepath.ToSlash(f.Path))
+		}
+	}
+	return nil
+}
+
+// take takes the block, the refs and the store out.
+func (d *RemoveResult) take(c *app.Call, found remains) error {
+	for _, name := range d.Files {
+		if err := rewrite(c, name, found.texts[name]); err != nil {
+			return err
+		}
+		d.Changed = true
+	}
+	if found.repo != nil {
+		if err := found.repo.DropOwn(c.Context(), found.refs); err != nil {
+			return err
+		}
+	}
+	if err := removeStore(filepath.Join(d.Root, store.Dir)); err != nil {
+		return err
+	}
+	d.Removed, d.Changed = true, true
+	return nil
+}
