@@ -119,8 +119,8 @@ func (j job) overview(h help) string {
 		}
 	}
 	m.section("EXIT STATUS")
-	for _, s := range exitStatuses() {
-		m.tagged("\\fB"+fmt.Sprint(s.status)+"\\fR", s.meaning)
+	for _, s := range codes.ExitStatuses() {
+		m.tagged("\\fB"+fmt.Sprint(s.Status)+"\\fR", s.String())
 	}
 	m.section("SEE ALSO")
 	m.paragraphs("Documents, shown by leslie help TOPIC:")
@@ -197,33 +197,6 @@ func names(all []command) (out []string) {
 	for _, c := range all {
 		out = append(out, c.Name)
 	}
-	return out
-}
-
-// exit is an exit status.
-type exit struct {
-	status  int
-	meaning string
-}
-
-// exitStatuses are those of all codes.
-func exitStatuses() []exit {
-	meanings := map[int]string{
-		1: "a failure of leslie or of the system", 2: "a wrong line", 11: "threads", 12: "references", 13: "merges",
-		14: "approvals and questions", 15: "the store", 16: "objectives", 17: "agents and their runs", 18: "code and git",
-		130: "an interruption, by Ctrl-C or a signal",
-	}
-	all := map[int][]string{}
-	for _, e := range codes.Table() {
-		status := e.Code.ExitStatus()
-		all[status] = append(all[status], string(e.Code))
-	}
-	out := []exit{{0, "success"}}
-	for status, list := range all {
-		slices.Sort(list)
-		out = append(out, exit{status, meanings[status] + " (" + strings.Join(list, ", ") + ")"})
-	}
-	slices.SortFunc(out, func(a, b exit) int { return a.status - b.status })
 	return out
 }
 

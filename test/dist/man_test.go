@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/codes"
+
 	"leslie/test/harness"
 )
 
@@ -52,8 +54,8 @@ func TestTheManualHasEveryCommand(t *testing.T) {
 		assert.Contains(t, pages["man1/leslie-"+first+".1"], "\n.B "+text("leslie "+name)+"\n", "its page has its usage")
 	}
 	assert.Len(t, pages, len(firsts)+1)
-	for _, s := range exitStatuses() {
-		assert.NotRegexp(t, `^ `, s.meaning, "exit status %d needs a meaning", s.status)
+	for _, s := range codes.ExitStatuses() {
+		assert.NotRegexp(t, `^ `, s.Meaning, "exit status %d needs a meaning", s.Status)
 	}
 
 	for name, page := range pages {

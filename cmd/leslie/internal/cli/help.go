@@ -10,6 +10,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"leslie/cmd/leslie/internal/page"
+	"leslie/codes"
 	"leslie/docs"
 	"leslie/internal/app"
 	"leslie/internal/nearest"
@@ -93,7 +94,11 @@ More: leslie help topics {{.}}
 	commandsHelp = `{{.Detail}}Flags of every command, anywhere on the line:
 {{rows .Global}}
 Flags of every command that writes:
-{{rows .Write}}`
+{{rows .Write}}
+Environment:
+{{rows .Settings}}
+Exit statuses:
+{{rows .Exits}}`
 
 	topicsHelp = `Documents, in the form of Markdown: leslie help topics TOPIC
 
@@ -132,6 +137,7 @@ type helpTopic struct {
 	Commands           []helpRow
 	About              []*Command // for the answer in JSON
 	Own, Write, Global []helpRow
+	Settings, Exits    []helpRow // the environment, and exit statuses
 }
 
 // helpRow is a command or a flag with its text.
@@ -168,7 +174,7 @@ func (c *Call) showHelp(cc *urfave.Context, all []*Command) error {
 		c.showTemplate(cc, howHelp, helpTopic{Commands: wishRows()})
 	case topic == "commands":
 		c.showTemplate(cc, commandsHelp, helpTopic{Detail: c.helpPage().grouped(all), About: all,
-			Global: flagRows(globalFlags()), Write: flagRows(writeFlags())})
+			Global: flagRows(globalFlags()), Write: flagRows(writeFlags()), Settings: settingRows(), Exits: exitRows()})
 	case cmd != nil:
 		c.showTemplate(cc, commandHelp, helpTopic{
 			Summary: cmd.Summary, Usage: wrapped(strings.Fields(cmd.UsageLine(true)), c.helpPage().width-len("Usage: "),
@@ -231,6 +237,7 @@ func (c *Call) showTemplate(cc *urfave.Context, template string, topic helpTopic
 	d := &helpData{Help: c.Printed.String(), Commands: helpOfCommands(topic.About)}
 	if len(topic.Global) > 0 {
 		d.Flags, d.WriteFlags = helpOfFlags(globalFlags()), helpOfFlags(writeFlags())
+		d.ExitStatuses, d.Environment = codes.ExitStatuses(), environment()
 	}
 	c.data = d
 }

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"leslie/cmd/leslie/internal/page"
+	"leslie/codes"
 )
 
 // This file describes commands in the JSON of help, for manuals, editors and agents. The
@@ -19,6 +21,46 @@ type helpData struct {
 	// writes; only with all commands.
 	Flags      []helpOfFlag `json:"flags,omitempty"`
 	WriteFlags []helpOfFlag `json:"writeFlags,omitempty"`
+	// ExitStatuses and Environment stand with all commands, too.
+	ExitStatuses []codes.Exit    `json:"exitStatuses,omitempty"`
+	Environment  []helpOfSetting `json:"environment,omitempty"`
+}
+
+// helpOfSetting is a variable of the environment that leslie reads.
+type helpOfSetting struct {
+	Name  string `json:"name"`
+	Usage string `json:"usage"`
+}
+
+// environment are the variables that leslie reads. A flag counts more than its variable.
+func environment() (out []helpOfSetting) {
+	for _, o := range Options(globalFlags()) {
+		for _, name := range o.EnvVars {
+			out = append(out, helpOfSetting{name, "the value of --" + o.Name + ": " + o.Usage})
+		}
+	}
+	return append(out,
+		helpOfSetting{"LESLIE_CONFIG", "the file with your configuration, instead of ~/.leslie/config.json"},
+		helpOfSetting{"LESLIE_REMOTE_CREDS", "the file with your credentials for a remote"},
+		helpOfSetting{"LESLIE_PAGER, PAGER", "the program that shows long answers; empty or cat: none"},
+		helpOfSetting{"VISUAL, EDITOR", "the editor for conflicts and messages"},
+		helpOfSetting{"NO_COLOR", "no colours"},
+	)
+}
+
+// settingRows and exitRows are tables of help.
+func settingRows() (out []helpRow) {
+	for _, s := range environment() {
+		out = append(out, helpRow{s.Name, s.Usage})
+	}
+	return out
+}
+
+func exitRows() (out []helpRow) {
+	for _, e := range codes.ExitStatuses() {
+		out = append(out, helpRow{strconv.Itoa(e.Status), e.String()})
+	}
+	return out
 }
 
 // helpOfCommand is a command.

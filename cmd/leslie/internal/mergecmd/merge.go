@@ -324,9 +324,9 @@ func mergeFlags() []cli.Flag {
 		string(thread.Strict)}
 	return append([]cli.Flag{
 		cli.NewFlag("only", cli.OneOf(merging.OnlyCode, merging.OnlyArtifacts), "merge only this part"),
-		cli.Toggle("squash", "land code with one parent"),
+		cli.Toggle("squash", "land the code as one ordinary commit"),
 		cli.Toggle("queue", "only queue it, for merge land"),
-		cli.NewFlag("uncommitted", cli.OneOf("refuse", merging.TakeUncommitted), "code of sources (default refuse)"),
+		cli.NewFlag("uncommitted", cli.OneOf("refuse", merging.TakeUncommitted), "uncommitted files of sources: refuse, or commit"),
 		cli.NewFlag("scope", cli.Scopes("P,..."), "only these artifacts: paths, folders, globs"),
 		cli.NewFlag("conflict-strategy", cli.OneOf(strategies...), "who resolves conflicts"),
 		cli.Toggle("require-approval", "apply only after a person's approval"),

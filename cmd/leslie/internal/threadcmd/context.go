@@ -300,8 +300,8 @@ func (b *contextBlock) code() string {
 		from = *code.Target
 	}
 	line := saying("code", "work only in "+code.Folder+", on "+code.Branch+", from "+from+
-		"; commit there; if you cannot, say so: leslie done --uncommitted leave, "+
-		"and leslie merge --uncommitted take commits it for you")
+		"; commit there; if git refuses, leslie done --uncommitted leave, and say so in your last message: "+
+		"a person can land uncommitted files")
 	if a := code.Changes; a != nil && a.Commits+a.Uncommitted > 0 {
 		line += saying("done so far", page.ChangesText(a)+" (leslie diff "+id+")")
 		for _, subject := range code.Commits {

@@ -34,7 +34,7 @@ func spawnFlags() []cli.Flag {
 		cli.NewFlag("tag", cli.Texts("T").Offering(cli.TagNames), "a tag; can be repeated"),
 		cli.NewFlag("executor", cli.OneOf(executorWords()...), "who does the work (default agent)"),
 		priorityFlag(),
-		cli.Toggle("run", "leslie run --next starts its agent before others"),
+		cli.Toggle("run", "let leslie run --next start an agent on it first"),
 		cli.NewFlag("agent", cli.AnyText("NAME").Offering(cli.AgentNames), "with --run: the agent (leslie agents)"),
 		cli.Toggle("claim", "also claim the thread, in the same operation"),
 		cli.Toggle("code", "make a git branch and worktree: leslie help code"),

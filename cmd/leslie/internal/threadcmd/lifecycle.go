@@ -23,11 +23,15 @@ func (d lifecycleText) Text(p *page.Page) {
 	p.Field("ready now", app.Joined(d.Ready))
 	p.Field("withdrawn without a decision", app.Joined(d.Withdrawn))
 	p.Field("closed without an answer", app.Joined(d.Unanswered))
-	if d.Changes != nil {
-		p.Field("its code", page.ChangesText(d.Changes)+" (leslie diff "+string(d.ThreadID)+")")
-	}
-	if d.LandsIn != "" {
-		p.Field("its code lands in", d.LandsIn+" (leslie land "+string(d.ThreadID)+")")
+	switch id := d.ThreadID; {
+	case d.Changes != nil && d.LandsIn != "" && d.Changes.Commits > 0:
+		p.Field("its code", page.ChangesText(d.Changes))
+		p.Line("look: leslie diff %s; land it on %s: leslie land %s", id, d.LandsIn, id)
+		return
+	case d.Changes != nil:
+		p.Field("its code", page.ChangesText(d.Changes)+" (leslie diff "+string(id)+")")
+	case d.LandsIn != "":
+		p.Field("its code lands in", d.LandsIn+" (leslie land "+string(id)+")")
 	}
 	if d.Code != "" {
 		p.Field("its worktree stays", d.Code+" (leslie code remove "+string(d.ThreadID)+" keeps what is not committed)")

@@ -45,7 +45,7 @@ func (d spawnText) Text(p *page.Page) {
 		p.Line("next: leslie context --thread %s", id)
 	case d.Executor == thread.ByHuman:
 	case d.Code != nil:
-		p.Line("next: work in its worktree, or leslie run %s", id)
+		p.Line("next: work in its worktree and commit there, or leslie run %s", id)
 	default:
 		p.Line("next: leslie run %s, or leslie claim %s", id, id)
 	}
@@ -97,7 +97,7 @@ func emptyYet(ref artifacts.ReferenceRecord) string {
 // Spawn is the command leslie spawn.
 func Spawn() *cli.Command {
 	return &cli.Command{
-		Name: "spawn", Summary: "create a thread of work; --run wants its agent started", Writes: true,
+		Name: "spawn", Summary: "create a thread of work, with --code on a branch in a worktree of its own", Writes: true,
 		Example:  `leslie spawn --intent "Design the API" --parent main --inherit full`,
 		Operands: []cli.Operand{{Value: cli.AnyText("TEXT"), Optional: true, Sets: "intent"}},
 		Flags:    spawnFlags(),
