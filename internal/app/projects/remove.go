@@ -12,6 +12,7 @@ import (
 	"leslie/internal/app/code"
 	"leslie/internal/fact"
 	"leslie/internal/git"
+	"leslie/store"
 	"leslie/thread"
 )
 
@@ -108,6 +109,26 @@ func (d *RemoveResult) find(c *app.Call, without func([]byte) []byte) (found rem
 	d.Refs = len(found.refs)
 	found.texts = d.texts(without)
 	return found, nil
+}
+
+// take takes the block, the refs and the store out.
+func (d *RemoveResult) take(c *app.Call, found remains) error {
+	for _, name := range d.Files {
+		if err := rewrite(c, name, found.texts[name]); err != nil {
+			return err
+		}
+		d.Changed = true
+	}
+	if found.repo != nil {
+		if err := found.repo.DropOwn(c.Context(), found.refs); err != nil {
+			return err
+		}
+	}
+	if err := removeStore(filepath.Join(d.Root, store.Dir)); err != nil {
+		return err
+	}
+	d.Removed, d.Changed = true, true
+	return nil
 }
 
 // look counts the threads, and returns those that own code; it refuses while some run. Errors: T903, those of a view.

@@ -3,7 +3,6 @@ package projects
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"leslie/codes"
@@ -12,7 +11,6 @@ import (
 	"leslie/internal/fact"
 	"leslie/internal/git"
 	"leslie/internal/setup"
-	"leslie/store"
 	"leslie/thread"
 )
 
@@ -90,7 +88,12 @@ func Uninstall(c *app.Call, in UninstallRequest) (*UninstallResult, error) {
 
 // findCode lists the worktrees of threads. Errors: T903 for work that is nowhere else; T801, T805.
 func (d *UninstallResult) findCode(c *app.Call, owners []thread.Thread, keepBranches bool) error {
-	var nowhere []string
+	var nowhere, own []string
+	for _, t := range owners {
+		if t.OwnedCode().Made.Branch {
+			own = append(own, t.Branch)
+		}
+	}
 	for _, t := range owners {
 		one := UninstalledCode{t.ID, code.WorktreeDir(c, t), t.Branch, keepBranches || !t.OwnedCode().Made.Branch}
 		kept, err := code.CheckRemovable(c, t)
@@ -102,7 +105,7 @@ func (d *UninstallResult) findCode(c *app.Call, owners []thread.Thread, keepBran
 			work = append(work, fmt.Sprintf("%d uncommitted files", n))
 		}
 		if !one.BranchKept {
-			alone, err := onlyThere(c, t)
+			alone, err := onlyThere(c, t, own)
 			if err != nil {
 				return err
 			}
@@ -123,8 +126,8 @@ func (d *UninstallResult) findCode(c *app.Call, owners []thread.Thread, keepBran
 	return nil
 }
 
-// onlyThere reports whether the branch of a thread has commits that no branch of somebody else has.
-func onlyThere(c *app.Call, t thread.Thread) (bool, error) {
+// onlyThere reports whether the branch of a thread has commits that no branch has but those that go.
+func onlyThere(c *app.Call, t thread.Thread, going []string) (bool, error) {
 	repo, err := code.RepoOf(c, t)
 	if err != nil {
 		return false, err
@@ -133,18 +136,7 @@ func onlyThere(c *app.Call, t thread.Thread) (bool, error) {
 	if err != nil || tip == "" || tip == git.Commit(t.OwnedCode().Start) {
 		return false, err
 	}
-	var own []string
-	if _, err := c.View(func(s *thread.State) error {
-		for _, other := range s.ThreadsWithCode() {
-			if other.OwnedCode().Made.Branch {
-				own = append(own, other.Branch)
-			}
-		}
-		return nil
-	}); err != nil {
-		return false, err
-	}
-	with, err := repo.BranchWith(c.Context(), tip, own...)
+	with, err := repo.BranchWith(c.Context(), tip, going...)
 	return with == "", err
 }
 
@@ -156,29 +148,7 @@ func (d *UninstallResult) takePieces(c *app.Call, in SetupRequest) error {
 		return err
 	}
 	for _, f := range done.Files {
-		if !slices.Contains(d.Setup, f.Path) {
-			d.Setup = append(d.Setup, filepath.ToSlash(f.Path))
-		}
+		d.Setup = append(d.Setup, filepath.ToSlash(f.Path))
 	}
-	return nil
-}
-
-// take takes the block, the refs and the store out.
-func (d *RemoveResult) take(c *app.Call, found remains) error {
-	for _, name := range d.Files {
-		if err := rewrite(c, name, found.texts[name]); err != nil {
-			return err
-		}
-		d.Changed = true
-	}
-	if found.repo != nil {
-		if err := found.repo.DropOwn(c.Context(), found.refs); err != nil {
-			return err
-		}
-	}
-	if err := removeStore(filepath.Join(d.Root, store.Dir)); err != nil {
-		return err
-	}
-	d.Removed, d.Changed = true, true
 	return nil
 }

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -110,14 +109,7 @@ func Stop(c *app.Call, in StopRequest) (*Result, error) {
 	if in.Patience == 0 {
 		in.Patience = stopPatience
 	}
-	id := c.ThreadOr(in.Thread)
-	d, err := app.Write(c, func(s *thread.State, stamp thread.Stamp) (*Result, thread.ThreadID, error) {
-		t, err := s.StopRun(id, in.Now, stamp)
-		if err != nil {
-			return nil, "", err
-		}
-		return stoppedRun(t), t.ID, nil
-	})
+	d, err := requestStop(c, c.ThreadOr(in.Thread), in.Now)
 	if err != nil || d.Phase == thread.RunEnded || d.Phase == thread.RunParked || d.RunID == "" {
 		return d, err
 	}
@@ -189,6 +181,17 @@ func stoppedRun(t thread.Thread) *Result {
 	return d
 }
 
+// requestStop records that a run is to stop.
+func requestStop(c *app.Call, id string, now bool) (*Result, error) {
+	return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*Result, thread.ThreadID, error) {
+		t, err := s.StopRun(id, now, stamp)
+		if err != nil {
+			return nil, "", err
+		}
+		return stoppedRun(t), t.ID, nil
+	})
+}
+
 // StopSeveralRequest stops the runs of some threads.
 type StopSeveralRequest struct {
 	Threads []string
@@ -222,9 +225,11 @@ func StopSeveral(c *app.Call, in StopSeveralRequest) (*StopSeveralResult, error)
 	if err != nil {
 		return nil, err
 	}
-	if in.Now { // before the loop ends their turns
-		if err := askNow(c, ids); err != nil {
-			return nil, err
+	if in.Now { // before the loop lets them end their turns
+		for _, id := range ids {
+			if _, err := requestStop(c.ForCommand("run stop"), string(id), true); err != nil {
+				return nil, err
+			}
 		}
 	}
 	loop, err := c.Store().Loop()
@@ -240,23 +245,11 @@ func StopSeveral(c *app.Call, in StopSeveralRequest) (*StopSeveralResult, error)
 	if err != nil {
 		return nil, err
 	}
-	return d, errors.Join(d.show(c, slices.DeleteFunc(ids, func(id thread.ThreadID) bool { return slices.Contains(left, id) })), d.stop(c, left, in.Now))
-}
-
-// askNow records that runs are to end without ending their turns.
-func askNow(c *app.Call, ids []thread.ThreadID) error {
-	for _, id := range ids {
-		if _, err := app.Write(c.ForCommand("run stop"), func(s *thread.State, stamp thread.Stamp) (*Result, thread.ThreadID, error) {
-			t, err := s.StopRun(string(id), true, stamp)
-			if err != nil {
-				return nil, "", err
-			}
-			return stoppedRun(t), id, nil
-		}); err != nil {
-			return err
-		}
+	ended := slices.DeleteFunc(ids, func(id thread.ThreadID) bool { return slices.Contains(left, id) })
+	if err := d.show(c, ended); err != nil {
+		return nil, err
 	}
-	return nil
+	return d, d.stop(c, left, in.Now)
 }
 
 // show adds runs that have ended meanwhile, as they are recorded.

@@ -489,9 +489,12 @@ func past(text string, now time.Time) (time.Time, bool) {
 	return at, err == nil
 }
 
+// pastForms is what past parses, as a fault says it.
+const pastForms = "a time such as today, 2026-02-09 or 2026-02-09T16:00:00Z, or an age such as 2h30m or 3d"
+
 // PastFault says what is wrong with a --since that Past cannot parse.
 func PastFault(text string) string {
-	return "--since must be a time such as today, 2026-02-09 or 2026-02-09T16:00:00Z, or an age such as 2h30m or 3d, not " + strconv.Quote(text)
+	return "--since must be " + pastForms + ", not " + strconv.Quote(text)
 }
 
 // Since is --since of SinceFlag: the revision, or the time; nil and zero if it was not given.
@@ -506,11 +509,11 @@ func (c *Call) Since() (rev *thread.Revision, from time.Time) {
 
 // FiltersBy adds a fault for --actor on the line of a list with the filter --by: it says who acts, and would filter
 // nothing.
-func (c *Call) FiltersBy(flag string) {
+func (c *Call) FiltersBy() {
 	if actor := c.Text("actor"); actor != "" {
-		line := c.Line.Cmd.Name + " --" + flag + " " + external.Word(actor)
+		line := c.Line.Cmd.Name + " --by " + external.Word(actor)
 		c.Faults = append(c.Faults, Fault{Field: "--actor", Value: actor,
-			Problem: "--actor says who acts, and filters nothing; what " + actor + " did: --" + flag + " " + actor,
+			Problem: "--actor says who acts, and filters nothing; what " + actor + " did: --by " + actor,
 			Hint:    "leslie " + line + " shows what " + actor + " did", Next: "leslie " + line})
 	}
 }

@@ -522,8 +522,7 @@ func checkSince(text string) *Fault {
 	if _, ok := past(text, time.Time{}); ok {
 		return nil
 	}
-	return NewFault("must be a revision, a time such as today, 2026-02-09 or 2026-02-09T16:00:00Z, or an age such as 2h30m or 3d, not " +
-		strconv.Quote(text))
+	return NewFault("must be a revision, " + pastForms + ", not " + strconv.Quote(text))
 }
 
 // TimeFlag is --time of every list with times.

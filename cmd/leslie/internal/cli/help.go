@@ -86,8 +86,7 @@ const (
 
 	wishHelp = `{{fill .Summary}}
 
-{{range .Commands}}  {{.Name}}
-{{end}}{{with .Whole}}
+{{.Detail}}{{with .Whole}}
 More: leslie help topics {{.}}
 {{end}}`
 
@@ -142,9 +141,6 @@ type helpTopic struct {
 
 // helpRow is a command or a flag with its text.
 type helpRow struct{ name, usage string }
-
-// Name is the row's name for a template.
-func (r helpRow) Name() string { return r.name }
 
 // showHelp answers --help, help, and leslie alone.
 func (c *Call) showHelp(cc *urfave.Context, all []*Command) error {

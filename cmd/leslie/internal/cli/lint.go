@@ -99,10 +99,8 @@ func ParseLine(all []*Command, argv []string) Line {
 	l.every = append(l.every, l.writes, l.globals)
 	argv, l.Last = typed(argv)
 	flags, words, named := l.split(argv)
-	was := len(words)
 	if named > 0 {
-		words = l.ownWords(flags, words)
-		named += len(words) - was
+		words, named = l.ownWords(flags, words, named)
 	}
 	if l.Last != nil && named > 0 && words[0] == "help" {
 		l.Help, words, named = true, words[1:], named-1
@@ -135,19 +133,21 @@ func (l *linter) likeliest(flags []flagArg, words []string, named int) Line {
 	return best
 }
 
-// ownWords are the words of a line with the name of its command in place of an alias.
-func (l *linter) ownWords(flags []flagArg, words []string) []string {
+// ownWords are the words of a line with the name of its command, which may be two words, in place of an
+// alias. It counts them in named and in what may be values of flags.
+func (l *linter) ownWords(flags []flagArg, words []string, named int) ([]string, int) {
 	own := ownName(l.all, words[0])
 	if own == words[0] {
-		return words
+		return words, named
 	}
 	name := strings.Fields(own)
+	more := len(name) - 1
 	for i := range flags {
 		if flags[i].next > 1 {
-			flags[i].next += len(name) - 1
+			flags[i].next += more
 		}
 	}
-	return append(name, words[1:]...)
+	return append(name, words[1:]...), named + more
 }
 
 func singles(all []int) (out [][]int) {

@@ -22,13 +22,13 @@ type Wish struct {
 // name of no command.
 func Wishes() []Wish {
 	return []Wish{
-		{"begin in a project", "start begin setup-project", []string{"leslie init", "leslie spawn --code TITLE"}, "tutorial"},
-		{"give work to an agent", "create add make task todo fork branch execute exec launch go delegate-work",
+		{"begin in a project", "start begin", []string{"leslie init", "leslie spawn --code TITLE"}, "tutorial"},
+		{"give work to an agent", "create add make task todo fork branch execute exec launch go",
 			[]string{"leslie spawn --code TITLE", "leslie run ID", "leslie run --new TITLE"}, "agents"},
 		{"find a thread's worktree", "worktree worktrees checkout switch cd path", []string{"leslie code", "leslie code ID"}, "code"},
 		{"see what goes on", "ps top jobs running dashboard ui gui watch monitor overview inbox",
 			[]string{"leslie status", "leslie run list", "leslie tui"}, "observing"},
-		{"see all threads", "threads tasks tree ll", []string{"leslie list --tree", "leslie list --all", "leslie graph"}, "relations"},
+		{"see all threads", "threads tasks tree", []string{"leslie list --tree", "leslie list --all", "leslie graph"}, "relations"},
 		{"follow what happens", "events tail follow stream activity feed subscribe", []string{"leslie observe", "leslie wait ID"}, "observing"},
 		{"see who did what", "blame who audit did timeline actions", []string{"leslie history --by NAME --since today", "leslie list --by NAME", "leslie transcript ID"}, "observing"},
 		{"read a thread or a file", "view cat open get read info describe details inspect",
@@ -45,9 +45,9 @@ func Wishes() []Wish {
 			[]string{"leslie approvals", "leslie approve APPROVAL", "leslie deny APPROVAL"}, "capabilities"},
 		{"rename or change a thread", "rename edit modify change set mv move reparent", []string{"leslie update ID --title TITLE"}, "relations"},
 		{"let a thread wait for another", "depend depends dependency block after", []string{"leslie update ID --depends-on +ID2"}, "relations"},
-		{"share files between threads", "ref refs link attach share-files", []string{"leslie reference --from ID --target ID2"}, "relations"},
+		{"share files between threads", "ref refs link attach", []string{"leslie reference --from ID --target ID2"}, "relations"},
 		{"finish a thread", "finish complete close end", []string{"leslie done ID", "leslie objective done OBJECTIVE"}, "agents"},
-		{"look at changes and land them", "push land-all ship deliver integrate submit accept-changes apply",
+		{"look at changes and land them", "push ship deliver integrate submit apply",
 			[]string{"leslie diff ID", "leslie land ID"}, "code"},
 		{"open a pull request", "pr mr pull-request", []string{"leslie code ID", "git push origin BRANCH"}, "code"},
 		{"bring in later changes", "sync fetch rebase refresh", []string{"leslie pull ID"}, "merging"},
@@ -79,9 +79,9 @@ func Wishes() []Wish {
 	}
 }
 
-// wishOf returns what a word stands for, in any case and with or without dashes.
+// wishOf returns what a word stands for, in any case.
 func wishOf(word string) (Wish, bool) {
-	word = strings.ToLower(strings.TrimLeft(word, "-"))
+	word = strings.ToLower(word)
 	all := Wishes()
 	i := slices.IndexFunc(all, func(w Wish) bool { return slices.Contains(strings.Fields(w.Words), word) })
 	if i < 0 {
@@ -108,11 +108,7 @@ func (w Wish) next(all []*Command) string {
 
 // topic is the page of help about it.
 func (w Wish) topic() helpTopic {
-	page := helpTopic{Summary: "To " + w.Title + ":", Whole: w.Topic}
-	for _, line := range w.Lines {
-		page.Commands = append(page.Commands, helpRow{name: line})
-	}
-	return page
+	return helpTopic{Summary: "To " + w.Title + ":", Detail: "  " + strings.Join(w.Lines, "\n  ") + "\n", Whole: w.Topic}
 }
 
 // wishRows are all wishes, each with its lines.

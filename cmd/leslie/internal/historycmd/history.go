@@ -113,6 +113,6 @@ func runHistory(c *cli.Call) (cli.Data, error) {
 	}
 	since, from := c.Since()
 	in.Since, in.From = page.OrZero(since), from
-	c.FiltersBy("by")
+	c.FiltersBy()
 	return cli.RunUseCase(c, history.List, in, func(d *history.ListResult) cli.Data { return historyText{d} })
 }

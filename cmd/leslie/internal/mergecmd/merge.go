@@ -155,10 +155,7 @@ func (d MergeText) conflicts(p *page.Page) {
 // howItGoesOn names the lines that decide what is open, and the one that applies the merge then.
 func (d MergeText) howItGoesOn(p *page.Page) {
 	open := slices.IndexFunc(d.Conflicts, func(c merge.Conflict) bool { return c.Status == merge.Unresolved })
-	then, id := "leslie merge continue "+string(*d.MergeID), string(*d.MergeID)
-	if d.Onto != "" {
-		then = "leslie land " + string(d.Target)
-	}
+	then, id := thread.Merge{ID: *d.MergeID, Target: d.Target, Onto: d.Onto}.GoesOn(), string(*d.MergeID)
 	if d.Code != nil {
 		then += merging.HistoryText(d.Code.How)
 	}

@@ -60,9 +60,7 @@ func (removedText) IsPartialResult() {}
 func (d removedText) Text(p *page.Page) {
 	if d.Removed {
 		p.Line("removed leslie from %s: %s", d.Root, d.what())
-		for _, ref := range d.Only {
-			p.Line("  no branch has %s: git branch NAME %s keeps it", ref.Ref, string(ref.Commit)[:12])
-		}
+		onlyLines(d.RemoveResult, p.Line)
 		if len(d.Files) > 0 {
 			p.Line("commit the change of %s", app.Joined(d.Files))
 		}
@@ -82,12 +80,29 @@ func (d removedText) what() string {
 	return text
 }
 
-// removedLines say what would go.
-func removedLines(d *projects.RemoveResult, line func(format string, args ...any)) {
-	line("would remove %s", removedText{d}.what())
+// onlyLines name the refs that go and whose commits no branch has.
+func onlyLines(d *projects.RemoveResult, line func(format string, args ...any)) {
 	for _, ref := range d.Only {
 		line("  no branch has %s: git branch NAME %s keeps it", ref.Ref, string(ref.Commit)[:12])
 	}
+}
+
+// agreed asks the person at the terminal whether leslie is to be taken out, once show has said what would go; without
+// a terminal it is T903. line takes it out, look only shows.
+func agreed(c *cli.Call, show func(line func(format string, args ...any)), line, look string) (yes bool, err error) {
+	if !c.CanPrompt() {
+		return false, codes.InvalidArgument.New(fact.Of("reason", "to take leslie out without a terminal, say --yes")).
+			WithHint("Look at what would go, then: " + line + " --yes").WithNext(look)
+	}
+	p := c.Prompt()
+	show(p.Say)
+	return mergecmd.Confirm(c, p, "Remove it?", "take leslie out of this project", "leave everything as it is")
+}
+
+// removedLines say what would go.
+func removedLines(d *projects.RemoveResult, line func(format string, args ...any)) {
+	line("would remove %s", removedText{d}.what())
+	onlyLines(d, line)
 	line("leslie export keeps the records and artifacts; leslie setup --remove takes out what setup added")
 }
 
@@ -105,19 +120,12 @@ func runRemove(c *cli.Call) (cli.Data, error) {
 	if in.Yes {
 		return removedText{d}, nil
 	}
-	if !c.CanPrompt() {
-		return removedText{d}, codes.InvalidArgument.New(fact.Of("reason", "to take leslie out without a terminal, say --yes")).
-			WithHint("Look at what would go, then: leslie init --remove --yes").WithNext("leslie code")
-	}
-	p := c.Prompt()
-	removedLines(d, p.Say)
-	agreed, asked := mergecmd.Confirm(c, p, "Remove it?", "take leslie out of this project", "leave everything as it is")
-	if agreed {
+	yes, asked := agreed(c, func(line func(string, ...any)) { removedLines(d, line) }, "leslie init --remove", "leslie code")
+	if yes {
 		in.Yes = true
-		d, err = cli.UseCase(c, projects.Remove, in)
-	}
-	if err != nil {
-		return nil, err
+		if d, err = cli.UseCase(c, projects.Remove, in); err != nil {
+			return nil, err
+		}
 	}
 	return removedText{d}, asked
 }

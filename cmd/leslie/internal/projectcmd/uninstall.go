@@ -1,14 +1,13 @@
 package projectcmd
 
 import (
+	"slices"
+
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/guide"
-	"leslie/cmd/leslie/internal/mergecmd"
 	"leslie/cmd/leslie/internal/page"
-	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/projects"
-	"leslie/internal/fact"
 )
 
 // uninstalledText is what of leslie went from a project, or would go.
@@ -31,10 +30,8 @@ func (d uninstalledText) Text(p *page.Page) {
 	for _, w := range d.Worktrees {
 		p.Line("  %s", worktreeText(w))
 	}
-	for _, ref := range d.Only {
-		p.Line("  no branch has %s: git branch NAME %s keeps it", ref.Ref, string(ref.Commit)[:12])
-	}
-	if files := append(append([]string{}, d.Files...), d.Setup...); len(files) > 0 {
+	onlyLines(&d.RemoveResult, p.Line)
+	if files := slices.Concat(d.Files, d.Setup); len(files) > 0 {
 		p.Line("commit the change of %s", app.Joined(files))
 	}
 	p.Line("what leslie setup --scope user added to your own files stays: leslie setup --remove --scope user")
@@ -57,9 +54,7 @@ func uninstalledLines(d *projects.UninstallResult, line func(format string, args
 	for _, name := range d.Setup {
 		line("  what leslie setup put into %s", name)
 	}
-	for _, ref := range d.Only {
-		line("  no branch has %s: git branch NAME %s keeps it", ref.Ref, string(ref.Commit)[:12])
-	}
+	onlyLines(&d.RemoveResult, line)
 	line("leslie export > FILE keeps the records and artifacts")
 }
 
@@ -91,17 +86,12 @@ func runUninstall(c *cli.Call) (cli.Data, error) {
 		return nil, err
 	}
 	shown := uninstalledText{UninstallResult: d}
-	switch {
-	case in.Yes, c.On("dry-run"):
+	if in.Yes || c.On("dry-run") {
 		return shown, nil
-	case !c.CanPrompt():
-		return shown, codes.InvalidArgument.New(fact.Of("reason", "to take leslie out without a terminal, say --yes")).
-			WithHint("Look at what would go, then: leslie uninstall --yes").WithNext("leslie uninstall --dry-run")
 	}
-	p := c.Prompt()
-	uninstalledLines(d, p.Say)
-	agreed, asked := mergecmd.Confirm(c, p, "Remove it?", "take leslie out of this project", "leave everything as it is")
-	if shown.seen = true; agreed {
+	show := func(line func(string, ...any)) { uninstalledLines(d, line) }
+	yes, asked := agreed(c, show, "leslie uninstall", "leslie uninstall --dry-run")
+	if shown.seen = c.CanPrompt(); yes {
 		in.Yes = true
 		if shown.UninstallResult, err = cli.UseCase(c, projects.Uninstall, in); err != nil {
 			return nil, err

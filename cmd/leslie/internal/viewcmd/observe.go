@@ -50,7 +50,7 @@ func runObserve(c *cli.Call) (cli.Data, error) {
 	}
 	in.Since, in.From = c.Since()
 	in.By = c.Text("by")
-	c.FiltersBy("by")
+	c.FiltersBy()
 	if err := c.Usage(); err != nil {
 		return nil, err
 	}
