@@ -101,6 +101,11 @@ func (d *UninstallResult) findCode(c *app.Call, owners []thread.Thread, keepBran
 			return err
 		}
 		var work []string
+		switch state := t.OwnedCode().State; state {
+		case thread.CodeReady, thread.CodeLost, thread.CodeRemoving: // what code.Remove takes
+		default:
+			work = append(work, "its code is "+string(state))
+		}
 		if n := kept.Changed + kept.Untracked; n > 0 {
 			work = append(work, fmt.Sprintf("%d uncommitted files", n))
 		}
