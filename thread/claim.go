@@ -30,8 +30,8 @@ func (t Thread) heldByOther(stamp Stamp) *Claim {
 	return nil
 }
 
-// heldBy reports whether an actor has the claim that is valid at a time.
-func (t Thread) heldBy(actor string, now time.Time) bool {
+// HeldBy reports whether an actor has the claim that is valid at a time.
+func (t Thread) HeldBy(actor string, now time.Time) bool {
 	held := t.Held(now)
 	return held != nil && held.Holder == actor
 }
@@ -46,7 +46,7 @@ func (s *State) ClaimedBy(actor string) []Thread {
 
 // HeldBy returns the threads that an actor holds at a time, in the order of a list.
 func (s *State) HeldBy(actor string, now time.Time) []Thread {
-	return slices.DeleteFunc(s.ClaimedBy(actor), func(t Thread) bool { return !t.heldBy(actor, now) })
+	return slices.DeleteFunc(s.ClaimedBy(actor), func(t Thread) bool { return !t.HeldBy(actor, now) })
 }
 
 // AlsoHeld returns the active threads that the actor holds, apart from one, "" for none, and
@@ -188,7 +188,7 @@ func (s *State) HandTo(arg, to, reason string, d time.Duration, stamp Stamp) (Th
 	if err := mayWork(t, "handing over", stamp); err != nil {
 		return Thread{}, err
 	}
-	if t.heldBy(to, stamp.Time) {
+	if t.HeldBy(to, stamp.Time) {
 		return t, nil
 	}
 	if t.Claim == nil { // nobody had it

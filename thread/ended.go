@@ -31,7 +31,7 @@ func (t *Thread) givenUp(how, to, reason string, stamp Stamp) {
 // HandedOver returns how the thread came to its holder, or lost its last one; nil if whoever holds
 // it now had it before, too.
 func (t Thread) HandedOver(now time.Time) *Handover {
-	if len(t.Handed) == 0 || t.heldBy(t.Handed[0].From, now) {
+	if len(t.Handed) == 0 || t.HeldBy(t.Handed[0].From, now) {
 		return nil
 	}
 	return &t.Handed[0]
@@ -115,7 +115,7 @@ func (was FormerClaim) Said() string {
 // false for anybody else.
 func (t Thread) Ending(actor string, now time.Time) (w warnings.Warning, ok bool) {
 	was := t.AtWork(now)
-	if was == nil || was.Holder != actor || t.heldBy(actor, now) {
+	if was == nil || was.Holder != actor || t.HeldBy(actor, now) {
 		return w, false
 	}
 	facts := []fact.Fact{fact.Of("threadId", t.ID), fact.Of("how", was.How), fact.Of("by", was.Ended.Actor), fact.Of("at", was.Ended.At)}

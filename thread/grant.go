@@ -493,7 +493,7 @@ func (s *State) mayWithdraw(g Approval, stamp Stamp) bool {
 	}
 	t, live := s.Threads.Peek(string(g.ThreadID))
 	own, speaks := s.Speaker(string(stamp.Speaks))
-	return live && (g.Created.Actor == stamp.Actor || s.leads(t, stamp) || t.heldBy(stamp.Actor, stamp.Time) ||
+	return live && (g.Created.Actor == stamp.Actor || s.leads(t, stamp) || t.HeldBy(stamp.Actor, stamp.Time) ||
 		speaks && own.ID == t.ID && t.heldByOther(stamp) == nil)
 }
 

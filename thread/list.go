@@ -14,6 +14,9 @@ type Filter struct {
 	Executor  Executor
 	// Holder selects threads whose claim this actor has at the time Now.
 	Holder string
+	// Since selects threads that changed after a revision, From those that changed at a time or later.
+	Since Revision
+	From  time.Time
 	// Ready selects threads that can be claimed at the time Now: see Readiness.
 	Ready bool
 	Now   time.Time
@@ -58,15 +61,33 @@ func (s *State) List(f Filter) ([]Thread, error) {
 	return page.Threads, err
 }
 
-// ThreadLines returns all threads as lines, first those in the State; with archived also
-// those in the archive. Errors: those of reading the archive.
-func (s *State) ThreadLines(archived bool) ([]Line, error) {
-	live := s.Threads.Lines()
-	if !archived {
-		return live, nil
+// ThreadLines returns the threads that match a filter as lines, first those in the State, then those
+// in the archive, whatever the order that it asks for. Errors: those of reading the archive.
+func (s *State) ThreadLines(f Filter) ([]Line, error) {
+	var out []Line
+	err := s.eachLine(f, func(line Line) { out = append(out, line) })
+	return out, err
+}
+
+// eachLine calls fn with the threads that match a filter, first those in the State, then those in the
+// archive. Errors: those of reading the archive.
+func (s *State) eachLine(f Filter, fn func(Line)) error {
+	matcher := s.match(f)
+	for _, line := range s.Threads.Lines() {
+		if matcher.passes(line, func() Thread { t, _ := s.Threads.Peek(line.ID); return t }) {
+			fn(line)
+		}
 	}
-	rest, err := s.archivedLines(TableThreads)
-	return slices.Concat(live, rest), err
+	if !f.All && f.Status != Archived {
+		return nil
+	}
+	lines, err := s.archivedLines(TableThreads)
+	for _, line := range lines {
+		if matcher.passes(line, func() Thread { return decode[Thread](line.JSON) }) {
+			fn(line)
+		}
+	}
+	return err
 }
 
 func (f Filter) passes(t Thread, r *Readiness) bool {
@@ -75,7 +96,8 @@ func (f Filter) passes(t Thread, r *Readiness) bool {
 		(f.Parent == "" || t.ParentID == f.Parent) &&
 		(f.Tag == "" || slices.Contains(t.Tags, f.Tag)) &&
 		(f.Executor == "" || t.Executor == f.Executor) &&
-		(f.Holder == "" || t.heldBy(f.Holder, f.Now)) &&
+		(f.Holder == "" || t.HeldBy(f.Holder, f.Now)) &&
+		(f.Since == 0 || t.Revision > f.Since) && !t.Updated.Before(f.From) &&
 		(!f.Ready || r.Ready(t, f.Now)) &&
 		(!f.Runs || t.RunsAgain())
 }

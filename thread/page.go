@@ -21,27 +21,13 @@ type Page struct {
 // First returns the first limit threads of List, or all for limit 0, and their total
 // number. Errors: those of reading the archive.
 func (s *State) First(f Filter, limit int) (Page, error) {
-	matcher := s.match(f)
 	order := f.Order
 	if f.Ready {
 		order = ByTurn
 	}
 	page := &beginning{limit: limit, order: order}
-	for _, line := range s.Threads.Lines() {
-		if matcher.passes(line, func() Thread { t, _ := s.Threads.Peek(line.ID); return t }) {
-			page.add(line)
-		}
-	}
-	if f.All || f.Status == Archived {
-		lines, err := s.archivedLines(TableThreads)
-		if err != nil {
-			return Page{}, err
-		}
-		for _, line := range lines {
-			if matcher.passes(line, func() Thread { return decode[Thread](line.JSON) }) {
-				page.add(line)
-			}
-		}
+	if err := s.eachLine(f, page.add); err != nil {
+		return Page{}, err
 	}
 	return page.result(s), nil
 }
@@ -56,7 +42,7 @@ type match struct {
 }
 
 func (s *State) match(f Filter) match {
-	out := match{ready: s.Readiness(), filter: f, enough: f.Tag == "" && f.Holder == ""}
+	out := match{ready: s.Readiness(), filter: f, enough: f.Tag == "" && f.Holder == "" && f.Since == 0 && f.From.IsZero()}
 	add := func(key, value string) {
 		if value != "" {
 			out.members = append(out.members, textMember{key, value, pattern(key, value)})

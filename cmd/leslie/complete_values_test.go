@@ -18,7 +18,7 @@ import (
 // text, a number or a file of the shell's own.
 func TestEveryOperandAndFlagThatTakesAnExistingThingCompletes(t *testing.T) {
 	t.Parallel()
-	others := strings.Fields("TITLE TEXT T R N M D REV URL DIR FILE F|- PATH OURS BASE THEIRS WORD NAME C CMD B ID MODE AMOUNT D RULE NAME|ADDR NAME=HOST:PORT human|agent|NAME ACTOR REV|TIME")
+	others := strings.Fields("TITLE TEXT T R N M D REV URL DIR FILE F|- PATH OURS BASE THEIRS WORD NAME C CMD B ID MODE AMOUNT D RULE NAME|ADDR NAME=HOST:PORT human|agent|NAME ACTOR REV|TIME TIME")
 	for _, cmd := range commands().All() {
 		check := func(name string, v *cli.Value) {
 			if v.Toggle || v.Old != nil || v.IDs != cli.OtherIDs || v.Words != nil || v.Listed != nil {

@@ -143,7 +143,11 @@ func commentsTool() tool {
 				c.check(in.Faults)
 				return useCase(c, "comment", false, threads.Comment, in)
 			}
-			return useCase(c, "comments", true, threads.ListComments, threads.ListCommentsRequest{Thread: c.own()})
+			in := threads.ListCommentsRequest{}
+			if own := c.own(); own != "" {
+				in.Threads = []string{own}
+			}
+			return useCase(c, "comments", true, threads.ListComments, in)
 		},
 	}
 }

@@ -149,7 +149,7 @@ func runStatus(c *call) (any, error) {
 	}
 	switch {
 	case listing:
-		in := threads.ListRequest{Objective: c.text("objective"), Ready: show == showReady, Mine: show == showMine, Limit: app.DefaultLimit}
+		in := threads.ListRequest{Objective: c.text("objective"), Ready: show == showReady, ActorFilter: app.ActorFilter{Mine: show == showMine}, Limit: app.DefaultLimit}
 		return useCase(c, "list", true, threads.List, in)
 	case show == showSummary, show == "" && id == "":
 		return useCase(c, "status", true, threads.Summary, threads.SummaryRequest{})

@@ -21,7 +21,16 @@ import (
 
 // ListRequest names threads that own code; none means all.
 type ListRequest struct {
-	Threads []string
+	Threads         []string
+	app.ActorFilter     // who has claimed the thread
+	Limit           int // look at the first of them; 0: at all
+}
+
+// Faults returns what is wrong with the request.
+func (in ListRequest) Faults(name app.Names) []app.Fault {
+	k := app.NewChecks(name)
+	in.Check(k)
+	return k.Faults
 }
 
 // ListResult has the code of threads, ordered as in a list.
@@ -104,12 +113,17 @@ const (
 	codeAtOnce = 4
 )
 
-// List looks at the code of threads. Errors: T101, T105, T802 for a thread without code,
+// List looks at the code of threads. Errors: T903, T101, T105, T802 for a thread without code,
 // T801, those of reading.
 func List(c *app.Call, in ListRequest) (*ListResult, error) {
 	c.ReadOnly()
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	holder := in.Actor(c)
 	var owners []thread.Thread
 	var origins []thread.CodeOrigin
+	var shown app.Items[thread.Thread]
 	archived := 0
 	_, err := c.View(func(s *thread.State) error {
 		if owners = nil; len(in.Threads) == 0 {
@@ -122,8 +136,13 @@ func List(c *app.Call, in ListRequest) (*ListResult, error) {
 			}
 			owners = append(owners, t)
 		}
+		if holder != "" {
+			owners = slices.DeleteFunc(owners, func(t thread.Thread) bool { return !t.HeldBy(holder, c.Now()) })
+		}
+		shown = app.First(owners, in.Limit)
+		owners = shown.Items
 		origins = s.CodeOrigins(owners)
-		if archived = 0; len(owners) > 0 {
+		if archived = 0; len(owners) > 0 || holder != "" {
 			return nil
 		}
 		all, err := s.First(thread.Filter{Status: thread.Archived}, 0)
@@ -147,7 +166,7 @@ func List(c *app.Call, in ListRequest) (*ListResult, error) {
 			return nil, err
 		}
 	}
-	return &ListResult{app.Items[Item]{Items: items, Total: len(items)}, archived}, nil
+	return &ListResult{app.Items[Item]{Items: items, Total: shown.Total, Truncated: shown.Truncated}, archived}, nil
 }
 
 // Standing says in words how the code stands: that its branch is gone, what is in progress in the

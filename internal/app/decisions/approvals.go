@@ -11,13 +11,14 @@ import (
 type ListApprovalsRequest struct {
 	All   bool // also decided requests, delegations, and those of archived threads
 	Limit int  // 0: all; with All the newest are returned
+	app.RecordFilter
 }
 
 // ListApprovalsResult has what waits for a person.
 type ListApprovalsResult struct {
 	app.Items[app.ApprovalRecord]
 	// Suspended has the threads that the mistake limit suspended, which a person has
-	// to review as well.
+	// to review as well; none where a filter is set.
 	Suspended []SuspendedThread `json:"suspended"`
 }
 
@@ -42,7 +43,7 @@ func ShowApproval(c *app.Call, id string) (*app.ApprovalRecord, error) {
 	return &d, nil
 }
 
-// ListApprovals lists what waits for a person. Errors: those of a view.
+// ListApprovals lists what waits for a person. Errors: T903, T101 and T105 for the filter, those of a view.
 func ListApprovals(c *app.Call, in ListApprovalsRequest) (*ListApprovalsResult, error) {
 	c.ReadOnly()
 	d := &ListApprovalsResult{}
@@ -50,10 +51,18 @@ func ListApprovals(c *app.Call, in ListApprovalsRequest) (*ListApprovalsResult, 
 	_, err := c.View(func(s *thread.State) (err error) {
 		grants, d.Suspended = s.OpenRequests(""), []SuspendedThread{}
 		for _, t := range s.Stopped() {
+			if !in.Empty() {
+				break
+			}
 			d.Suspended = append(d.Suspended, SuspendedThread{t.ID, *t.Mistakes})
 		}
 		if in.All {
 			grants, err = s.AllApprovals()
+		}
+		if err == nil {
+			grants, err = app.Select(c, s, in.RecordFilter, grants, func(g thread.Approval) app.Filterable {
+				return app.Filterable{Threads: []thread.ThreadID{g.ThreadID}, Made: g.Created, Decided: g.Decided, Changed: g.Revision}
+			})
 		}
 		return err
 	})

@@ -279,12 +279,13 @@ func giveAnswer(c *app.Call, in AnswerRequest) (*QuestionResult, error) {
 type ListQuestionsRequest struct {
 	All   bool // also answered ones, and those of threads that have ended
 	Limit int  // 0: all; with All it is the newest that are shown
+	app.RecordFilter
 }
 
 // ListQuestionsResult has questions, oldest first.
 type ListQuestionsResult struct {
 	app.Items[QuestionRecord]
-	// OfEnded is how many are open, and left out because their threads have ended.
+	// OfEnded is how many are open, and left out because their threads have ended and were not named.
 	OfEnded int `json:"ofEnded,omitempty"`
 }
 
@@ -303,16 +304,24 @@ func ShowQuestion(c *app.Call, id string) (*QuestionRecord, error) {
 	return &d, nil
 }
 
-// ListQuestions lists the open questions. Errors: those of a view.
+// ListQuestions lists the open questions. Errors: T903, T101 and T105 for the filter, those of a view.
 func ListQuestions(c *app.Call, in ListQuestionsRequest) (*ListQuestionsResult, error) {
 	c.ReadOnly()
 	d := &ListQuestionsResult{}
 	_, err := c.View(func(s *thread.State) (err error) {
 		var found []thread.Question
-		if in.All {
+		switch left := s.LeftQuestions(); {
+		case in.All:
 			found, err = s.AllQuestions()
-		} else {
-			found, d.OfEnded = s.OpenQuestions(""), len(s.LeftQuestions())
+		case len(in.Threads) > 0:
+			found = append(s.OpenQuestions(""), left...)
+		default:
+			found, d.OfEnded = s.OpenQuestions(""), len(left)
+		}
+		if err == nil {
+			found, err = app.Select(c, s, in.RecordFilter, found, func(q thread.Question) app.Filterable {
+				return app.Filterable{Threads: []thread.ThreadID{q.ThreadID, q.To}, Made: q.Created, Decided: q.Answered, Changed: q.Revision}
+			})
 		}
 		d.Items = app.Converted(found, in.Limit, in.All, func(q thread.Question) QuestionRecord {
 			r := QuestionOf(q)

@@ -14,9 +14,9 @@ import (
 
 // ListRequest asks for recorded operations.
 type ListRequest struct {
-	Thread string    // only those that concern it; "": all
-	By     string    // only those of this actor; "": all
-	From   time.Time // only those from this time on; zero: all
+	Thread          string    // only those that concern it; "": all
+	app.ActorFilter           // who did it
+	From            time.Time // only those from this time on; zero: all
 	// Since excludes operations up to that revision, Before, if not nil, those from
 	// that revision on.
 	Since  thread.Revision
@@ -95,10 +95,20 @@ func (w *walk) refused(id thread.OperationID, all []thread.Operation) (why strin
 	return why
 }
 
-// List lists recorded operations. Errors: T101, T105, those of reading.
+// Faults returns what is wrong with the request.
+func (in ListRequest) Faults(name app.Names) []app.Fault {
+	k := app.NewChecks(name)
+	in.Check(k)
+	return k.Faults
+}
+
+// List lists recorded operations. Errors: T903, T101, T105, those of reading.
 func List(c *app.Call, in ListRequest) (*ListResult, error) {
 	c.ReadOnly()
-	q := store.HistoryQuery{Limit: in.Limit, Since: in.Since, Actor: in.By, From: in.From}
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
+		return nil, err
+	}
+	q := store.HistoryQuery{Limit: in.Limit, Since: in.Since, Actor: in.Actor(c), From: in.From}
 	if in.Before != nil {
 		q.Before = max(*in.Before, 1) // nothing comes before the first
 	}
@@ -141,7 +151,7 @@ func List(c *app.Call, in ListRequest) (*ListResult, error) {
 		d.RedoRefused = w.landingRefused(*w.redo)
 	}
 	d.UndoRefused = w.refused(d.Undo, h.Operations)
-	if in.By != "" {
+	if q.Actor != "" {
 		d.Code = codeOf(c, h.Operations)
 	}
 	return d, nil

@@ -8,6 +8,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/fact"
+	"leslie/store"
 	"leslie/thread"
 )
 
@@ -37,10 +38,44 @@ type UndoResult struct {
 	Files    []string           `json:"files"`             // of a merge or a rollback: put back
 	Removed  []string           `json:"removed,omitempty"` // those of Files that were not there before the operation
 	Kept     []string           `json:"kept,omitempty"`    // changed since: left as they are
+	// Newer is the newest operation of all, if no operation was named and somebody else did it since.
+	Newer *NewerOperation `json:"newer,omitempty"`
 	// Code says what became of the code that a merge landed, nil if it landed none.
 	Code   *UndoneCode `json:"code,omitempty"`
 	DryRun bool        `json:"dryRun,omitempty"`
 	app.Change
+}
+
+// NewerOperation is an operation that somebody did after the caller's own newest one.
+type NewerOperation struct {
+	OperationID thread.OperationID `json:"operationId"`
+	Command     string             `json:"command"`
+	ThreadID    *thread.ThreadID   `json:"threadId"`
+	As          thread.ActorKind   `json:"as"`
+	Actor       string             `json:"actor"`
+}
+
+// newerOperation is the newest operation, if it is after seq, is no undo, and is not the caller's. Errors: those
+// of reading.
+func newerOperation(c *app.Call, seq thread.Revision) (*NewerOperation, error) {
+	h, err := c.Store().History(c.Context(), store.HistoryQuery{Limit: 1})
+	if err != nil || len(h.Operations) == 0 {
+		return nil, err
+	}
+	op := h.Operations[0]
+	if op.Seq <= seq || op.Undoes != "" || op.Steps() || op.Actor == c.Caller().Actor && op.As == c.Caller().As {
+		return nil, nil
+	}
+	return &NewerOperation{op.ID, op.Command, app.OrNull(op.ThreadID), op.As, op.Actor}, nil
+}
+
+// Line says what the operation was, whose it is, and how it is undone.
+func (o NewerOperation) Line() string {
+	what := o.Command
+	if o.ThreadID != nil {
+		what += " " + string(*o.ThreadID)
+	}
+	return what + " of " + o.Actor + ": leslie undo " + string(o.OperationID)
 }
 
 // UndoneRecord says how a record changed.
@@ -64,7 +99,11 @@ func Undo(c *app.Call, in UndoRequest) (*UndoResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		data, err := undoOf(c, op, in.DryRun)
+		newer, err := newerOperation(c, op.Seq)
+		if err != nil {
+			return nil, err
+		}
+		data, err := undoOf(c, op, newer, in.DryRun)
 		return data, tellBefore(c, op, tellWhich(op, err))
 	}
 	named, w, err := FindOperation(c, in.Operation)
@@ -328,7 +367,12 @@ func nameLater(c *app.Call, op thread.Operation, err error) error {
 		return err
 	}
 	reason, _ := factText(e, "reason")
-	return e.With(fact.Of("reason", reason+" by '"+string(later.ID)+"' ("+later.Command+")"), fact.Of("later", later.ID))
+	did, hint := later.Command, e.Hint()
+	if later.Actor != c.Caller().Actor && later.As != thread.System {
+		did += " of " + later.Actor
+		hint += ": leslie undo " + string(later.ID)
+	}
+	return e.With(fact.Of("reason", reason+" by '"+string(later.ID)+"' ("+did+")"), fact.Of("later", later.ID)).WithHint(hint)
 }
 
 func factText(e *codes.Error, key string) (string, bool) {

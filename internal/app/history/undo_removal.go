@@ -13,15 +13,21 @@ import (
 // operations.
 
 // undoOf undoes one operation, or of a drop all that are in effect.
-func undoOf(c *app.Call, op thread.Operation, dryRun bool) (*UndoResult, error) {
+func undoOf(c *app.Call, op thread.Operation, newer *NewerOperation, dryRun bool) (*UndoResult, error) {
 	if op.Command != app.DropCommand {
-		return NewUndoing(c, op, dryRun).Run()
+		u := NewUndoing(c, op, dryRun)
+		u.result.Newer = newer
+		return u.Run()
 	}
 	ops, err := dropWith(c, op)
 	if err != nil {
 		return nil, err
 	}
-	return undoDrop(c, op, ops, dryRun)
+	d, err := undoDrop(c, op, ops, dryRun)
+	if err == nil {
+		d.Newer = newer
+	}
+	return d, err
 }
 
 // dropWith returns the operations of a drop that are not undone, the newest first: those on its

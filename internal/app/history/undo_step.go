@@ -129,7 +129,12 @@ func ownToUndo(c *app.Call) (thread.Operation, error) {
 	if w.redo != nil {
 		return thread.Operation{}, err.WithHint("You have undone all that you did here; leslie redo goes forward again")
 	}
-	return thread.Operation{}, err.WithHint("You have no operation here to undo; name one")
+	newer, lookErr := newerOperation(c, 0)
+	if lookErr != nil || newer == nil {
+		return thread.Operation{}, err.WithHint("You have no operation here to undo; name one")
+	}
+	return thread.Operation{}, err.With(fact.Of("newest", newer.OperationID)).
+		WithHint("You have no operation here to undo. The newest is " + newer.Line())
 }
 
 // ownToRedo returns the caller's newest undo that is not undone. An operation of the

@@ -348,15 +348,23 @@ func warnUnpushed(c *app.Call, d *Result) {
 // ListRequest lists pending merges.
 type ListRequest struct {
 	Limit int // 0: all
+	app.RecordFilter
 }
 
 // ListResult has the pending merges.
 type ListResult struct{ app.Items[merging.Item] }
 
-// List lists pending merges. Errors: those of a view.
+// List lists pending merges; those of a thread are those into it or from it. Errors: T903, T101 and T105
+// for the filter, those of a view.
 func List(c *app.Call, in ListRequest) (*ListResult, error) {
 	var all []merging.Item
-	if _, err := c.View(func(s *thread.State) error { all = merging.Pendings(s, ""); return nil }); err != nil {
+	if _, err := c.View(func(s *thread.State) error {
+		selected, err := app.Select(c, s, in.RecordFilter, s.MergesOf(""), func(m thread.Merge) app.Filterable {
+			return app.Filterable{Threads: append([]thread.ThreadID{m.Target}, m.Sources...), Made: m.Created, Changed: m.Revision}
+		})
+		all = merging.Pendings(s, selected)
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	return &ListResult{app.First(all, in.Limit)}, nil

@@ -155,9 +155,9 @@ type Actor struct {
 }
 
 // Pendings returns the pending merges into or from a thread, or all for "".
-func Pendings(s *thread.State, id thread.ThreadID) []Item {
+func Pendings(s *thread.State, pending []thread.Merge) []Item {
 	out := []Item{}
-	for _, m := range s.MergesOf(id) {
+	for _, m := range pending {
 		out = append(out, Item{
 			Queued: m.Queued != nil, Refused: refusedOf(m),
 			RequireApproval: m.RequireApproval, Approval: ApprovalOf(s, m),

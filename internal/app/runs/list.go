@@ -17,7 +17,10 @@ import (
 
 // ListRequest lists the newest run of each thread.
 type ListRequest struct {
-	All bool // also those that have ended
+	Threads []string  // ids: only the runs of these threads; nil: of all
+	All     bool      // also those that have ended
+	From    time.Time // only those that began or ended at this time or later; zero: all
+	Limit   int       // 0: all
 }
 
 // ListResult has runs, in the order of their threads in a list.
@@ -40,19 +43,30 @@ type Item struct {
 	Alive bool `json:"alive"`
 }
 
-// List lists runs. Errors: T509, those of a view.
+// List lists runs. Errors: T101 and T105 for its threads, T509, those of a view.
 func List(c *app.Call, in ListRequest) (*ListResult, error) {
 	c.ReadOnly()
 	var found []thread.Thread
 	_, err := c.View(func(s *thread.State) error {
-		found = s.ThreadsWithRun()
+		if found = nil; len(in.Threads) == 0 {
+			found = s.ThreadsWithRun()
+		}
+		for _, id := range in.Threads {
+			t, err := s.Thread(id)
+			if err != nil {
+				return err
+			}
+			if t.LastRun() != nil {
+				found = append(found, t)
+			}
+		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	d := &ListResult{}
-	d.Items.Items = []Item{}
+	var items []Item
 	limits := agents.LimitsOf(c)
 	for _, t := range found {
 		run := t.LastRun()
@@ -60,13 +74,17 @@ func List(c *app.Call, in ListRequest) (*ListResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		if in.All || alive || run.Phase != thread.RunEnded {
+		last := run.StartedAt
+		if run.EndedAt != nil {
+			last = *run.EndedAt
+		}
+		if (in.All || alive || run.Phase != thread.RunEnded) && !last.Before(in.From) {
 			item := Item{ThreadID: t.ID, Title: t.Title, ThreadStatus: t.Status, RunRecord: *app.LastRunOf(c, t), Alive: alive}
 			agents.SayLimit(c, limits, &item.RunRecord)
-			d.Items.Items = append(d.Items.Items, item)
+			items = append(items, item)
 		}
 	}
-	d.Total = len(d.Items.Items)
+	d.Items = app.First(items, in.Limit)
 	loop, err := c.Store().Loop()
 	if d.Loop, d.LoopKilled = loop.Held, loop.Killed; loop.Killed {
 		d.LoopNext = loop.Again()

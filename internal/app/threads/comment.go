@@ -354,29 +354,31 @@ func ResolveComment(c *app.Call, in ResolveCommentRequest) (*CommentResult, erro
 
 // ListCommentsRequest lists comments.
 type ListCommentsRequest struct {
-	Thread string // "": all threads
-	All    bool   // also resolved ones, and those on threads that have ended
-	Limit  int    // 0: all
+	All   bool // also resolved ones, and those on threads that have ended; these are listed if they are named
+	Limit int  // 0: all
+	app.RecordFilter
 }
 
 // ListCommentsResult has comments, ordered by thread, path and lines.
 type ListCommentsResult struct{ app.Items[CommentRecord] }
 
-// ListComments lists the open comments. Errors: T101, T105, those of reading.
+// ListComments lists the open comments. Errors: T903, T101 and T105 for the filter, those of reading.
 func ListComments(c *app.Call, in ListCommentsRequest) (*ListCommentsResult, error) {
 	c.ReadOnly()
 	var found []thread.Comment
 	_, err := c.View(func(s *thread.State) (err error) {
-		var id thread.ThreadID
-		if in.Thread != "" {
-			t, err := s.Thread(in.Thread)
-			if err != nil {
-				return err
-			}
-			id = t.ID
+		switch {
+		case in.All:
+			found, err = s.AllComments("")
+		case len(in.Threads) > 0:
+			found = slices.DeleteFunc(s.CommentsOf(""), func(c thread.Comment) bool { return c.State != thread.CommentOpen })
+		default:
+			found = s.OpenComments("")
 		}
-		if found = s.OpenComments(id); in.All {
-			found, err = s.AllComments(id)
+		if err == nil {
+			found, err = app.Select(c, s, in.RecordFilter, found, func(c thread.Comment) app.Filterable {
+				return app.Filterable{Threads: []thread.ThreadID{c.ThreadID}, Made: c.Created, Decided: c.Resolved, Changed: c.Revision}
+			})
 		}
 		return err
 	})

@@ -3,6 +3,7 @@ package threads
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"leslie/internal/app"
 	"leslie/thread"
@@ -10,17 +11,18 @@ import (
 
 // ListRequest lists threads; an empty field selects all.
 type ListRequest struct {
-	Status    thread.Status
-	Objective string
-	Parent    string
-	Tag       string
-	Executor  thread.Executor
-	Ready     bool   // only what could be taken up now: active, unclaimed, and nothing holds it back
-	Mine      bool   // only what the caller has claimed
-	By        string // only what this actor has claimed; "": all
-	All       bool   // archived threads too
-	Limit     int    // 0: all
-	Tree      bool   // children behind their parents
+	Status          thread.Status
+	Objective       string
+	Parent          string
+	Tag             string
+	Executor        thread.Executor
+	Ready           bool            // only what could be taken up now: active, unclaimed, and nothing holds it back
+	app.ActorFilter                 // who has claimed it
+	Since           thread.Revision // only what changed after this revision
+	From            time.Time       // only what changed at this time or later
+	All             bool            // archived threads too
+	Limit           int             // 0: all
+	Tree            bool            // children behind their parents
 	// Order is the order of the list; in a tree, of siblings. In the order ByUrgency a
 	// thread's place in a tree is that of the most urgent below it.
 	Order thread.Order
@@ -32,11 +34,9 @@ func (in ListRequest) Faults(name app.Names) []app.Fault {
 	if in.Mine && in.Ready {
 		k.With("Ready", "Mine", "", "cannot be used with %s: no thread that you hold is ready to be claimed", k.Name("Ready"))
 	}
-	if in.By != "" && in.Mine {
-		k.With("By", "Mine", "", "cannot be used with %s", k.Name("Mine"))
-	}
+	in.Check(k)
 	if in.By != "" && in.Ready {
-		k.With("By", "Ready", "", "cannot be used with %s: no thread that somebody holds is ready to be claimed", k.Name("Ready"))
+		k.With("Ready", "By", "", "cannot be used with %s: no thread that somebody holds is ready to be claimed", k.Name("Ready"))
 	}
 	if in.Status != "" {
 		app.OneOf(k, "Status", in.Status, thread.Statuses()...)
@@ -71,7 +71,7 @@ func List(c *app.Call, in ListRequest) (*ListResult, error) {
 			return err
 		}
 		page, err = s.First(f, in.Limit)
-		if archived = (thread.Page{}); err == nil && page.Total == 0 && in.Status == "" && !in.All && !in.Ready && !in.Mine && in.By == "" {
+		if archived = (thread.Page{}); err == nil && page.Total == 0 && in.Status == "" && !in.All && !in.Ready && f.Holder == "" {
 			f.Status = thread.Archived
 			archived, err = s.First(f, 1)
 		}
@@ -142,10 +142,8 @@ func asTree(rows []app.ThreadItem) []app.ThreadItem {
 }
 
 func (in ListRequest) filter(c *app.Call, s *thread.State) (thread.Filter, error) {
-	f := thread.Filter{Status: in.Status, Tag: in.Tag, Executor: in.Executor, Ready: in.Ready, Now: c.Now(), All: in.All, Order: in.Order}
-	if f.Holder = in.By; in.Mine {
-		f.Holder = c.Caller().Actor
-	}
+	f := thread.Filter{Status: in.Status, Tag: in.Tag, Executor: in.Executor, Ready: in.Ready, Now: c.Now(), All: in.All, Order: in.Order, Holder: in.Actor(c),
+		Since: in.Since, From: in.From}
 	if in.Objective != "" {
 		o, err := s.Objective(in.Objective)
 		if err != nil {

@@ -162,7 +162,7 @@ func Status(c *app.Call, in StatusRequest) (*StatusResult, error) {
 		for _, ref := range s.ReferencesTo(t.ID) {
 			d.ReferencedBy = append(d.ReferencedBy, ReferencedBy{ref.ID, ref.From, ref.Binding})
 		}
-		d.Merges = merging.Pendings(s, t.ID)
+		d.Merges = merging.Pendings(s, s.MergesOf(t.ID))
 		now := c.Now()
 		grants, err := app.ApprovalsOf(s, t)
 		if err != nil {

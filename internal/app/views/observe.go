@@ -18,9 +18,9 @@ type ObserveRequest struct {
 	Events []string // commands, or their first words; nil: all
 	// Since excludes operations up to that revision. nil: everything from the
 	// beginning, or with Follow and without From only new operations.
-	Since *thread.Revision
-	By    string    // only those of this actor; "": all
-	From  time.Time // only those from this time on; zero: all
+	Since           *thread.Revision
+	app.ActorFilter           // who did it
+	From            time.Time // only those from this time on; zero: all
 	// Follow continues with new operations until the call's context ends.
 	Follow bool
 	// Pause, if not nil, is called before waiting for new operations, with W105 if
@@ -28,11 +28,21 @@ type ObserveRequest struct {
 	Pause func(warnings.List)
 }
 
+// Faults returns what is wrong with the request.
+func (in ObserveRequest) Faults(name app.Names) []app.Fault {
+	k := app.NewChecks(name)
+	in.Check(k)
+	return k.Faults
+}
+
 // Observe calls emit with the recorded operations, oldest first. An error of emit ends
 // it and is returned. Errors: T101, T105, T903 for a future revision, those of
 // reading, T904.
 func Observe(c *app.Call, in ObserveRequest, emit func(app.OperationRecord) error) error {
 	c.ReadOnly()
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
+		return err
+	}
 	w := c.Store().Watch(store.StateFile) // before the first look, so that no operation is missed
 	defer w.Close()
 	q, err := observed(c, in)
@@ -43,7 +53,7 @@ func Observe(c *app.Call, in ObserveRequest, emit func(app.OperationRecord) erro
 	var told warnings.List
 	for {
 		found, err := cursor.Read(c.Context(), 0, func(op thread.Operation) error {
-			if !in.meant(op.Command) || in.By != "" && op.Actor != in.By || op.Time.Before(in.From) {
+			if !in.meant(op.Command) || in.Actor(c) != "" && op.Actor != in.Actor(c) || op.Time.Before(in.From) {
 				return nil
 			}
 			record := app.OperationOf(op, "")

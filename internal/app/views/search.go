@@ -49,10 +49,13 @@ func SearchPlaces() []SearchPlace {
 // SearchRequest searches threads. All words have to be in one place: a title, an intent, a
 // file, an operation, something that an agent said or did.
 type SearchRequest struct {
-	Words []string
-	In    []SearchPlace // nil: everywhere
-	All   bool          // archived threads too
-	Limit int           // 0: all
+	Words           []string
+	In              []SearchPlace   // nil: everywhere
+	All             bool            // archived threads too
+	app.ActorFilter                 // who has claimed the thread
+	Since           thread.Revision // only threads that changed after this revision
+	From            time.Time       // only threads that changed at this time or later
+	Limit           int             // 0: all
 }
 
 // Faults returns what is wrong with the request.
@@ -64,6 +67,7 @@ func (in SearchRequest) Faults(name app.Names) []app.Fault {
 	for _, place := range in.In {
 		app.OneOf(k, "In", place, SearchPlaces()...)
 	}
+	in.Check(k)
 	return k.Faults
 }
 
@@ -73,6 +77,8 @@ type SearchResult struct {
 	app.Items[SearchItem]
 	// Unread has files and transcripts that could not be read.
 	Unread app.Items[SearchUnread] `json:"unread"`
+	// Archived is how many archived threads were not searched.
+	Archived int `json:"archived,omitempty"`
 }
 
 // SearchItem is a thread in which the words were found.
@@ -130,7 +136,13 @@ func Search(c *app.Call, in SearchRequest) (*SearchResult, error) {
 	words, _ := search.Parse(in.Words)
 	s := &searching{c: c, words: words, hits: map[thread.ThreadID]*app.Items[SearchHit]{}}
 	_, err := c.View(func(state *thread.State) (err error) {
-		s.lines, err = state.ThreadLines(in.All)
+		f := thread.Filter{All: in.All, Holder: in.Actor(c), Now: c.Now(), Since: in.Since, From: in.From}
+		if s.lines, err = state.ThreadLines(f); err != nil || in.All {
+			return err
+		}
+		f.Status = thread.Archived
+		left, err := state.ThreadLines(f)
+		s.archived = len(left)
 		return err
 	})
 	if err != nil {
@@ -155,6 +167,8 @@ type searching struct {
 	c     *app.Call
 	words search.Words
 	lines []thread.Line
+	// archived is how many archived threads are not among lines.
+	archived int
 
 	mu     sync.Mutex // of what follows
 	hits   map[thread.ThreadID]*app.Items[SearchHit]
@@ -410,5 +424,5 @@ func (s *searching) result(limit int) (*SearchResult, error) {
 	slices.SortFunc(s.unread, func(a, b SearchUnread) int {
 		return cmp.Or(cmp.Compare(a.ThreadID, b.ThreadID), cmp.Compare(a.Path, b.Path))
 	})
-	return &SearchResult{Items: app.First(items, limit), Unread: app.First(s.unread, mostUnread)}, nil
+	return &SearchResult{Items: app.First(items, limit), Unread: app.First(s.unread, mostUnread), Archived: s.archived}, nil
 }

@@ -465,8 +465,11 @@ func camel(name string) string {
 	return strings.Join(parts, "")
 }
 
-// Past parses a time, or an age as a duration.
-func (c *Call) Past(text string) (time.Time, bool) { return past(text, c.Env.Now()) }
+// From is --since of FromFlag, zero if it was not given.
+func (c *Call) From() time.Time {
+	from, _ := past(c.Text("since"), c.Env.Now()) // checked with the line
+	return from
+}
 
 // past parses a time, or an age before now: 2h30m, 3d, today, 2026-02-09, or RFC 3339. Days are
 // those of now's time zone.
@@ -492,25 +495,35 @@ func past(text string, now time.Time) (time.Time, bool) {
 // pastForms is what past parses, as a fault says it.
 const pastForms = "a time such as today, 2026-02-09 or 2026-02-09T16:00:00Z, or an age such as 2h30m or 3d"
 
-// PastFault says what is wrong with a --since that Past cannot parse.
-func PastFault(text string) string {
-	return "--since must be " + pastForms + ", not " + strconv.Quote(text)
-}
-
 // Since is --since of SinceFlag: the revision, or the time; nil and zero if it was not given.
 func (c *Call) Since() (rev *thread.Revision, from time.Time) {
 	text := c.Text("since")
 	if _, err := strconv.Atoi(text); err == nil {
 		return c.RevisionOf("since"), from
 	}
-	from, _ = c.Past(text) // checked with the line
-	return nil, from
+	return nil, c.From()
 }
 
-// FiltersBy adds a fault for --actor on the line of a list with the filter --by: it says who acts, and would filter
-// nothing.
+// ActorFilter is what a list with ByFlags selects.
+func (c *Call) ActorFilter() app.ActorFilter {
+	return app.ActorFilter{Mine: c.On("mine"), By: c.Text("by")}
+}
+
+// RecordFilter is what a list with RecordFlags selects; its operands are threads.
+func (c *Call) RecordFilter() app.RecordFilter {
+	f := app.RecordFilter{Threads: c.Flags.Args().Slice(), ActorFilter: c.ActorFilter()}
+	since, from := c.Since()
+	if f.From = from; since != nil {
+		f.Since = *since
+	}
+	c.CheckRequest(f.Faults, nil)
+	return f
+}
+
+// FiltersBy adds a fault for --actor on the line of a list with the filter --by: without --mine it says who acts,
+// and would filter nothing.
 func (c *Call) FiltersBy() {
-	if actor := c.Text("actor"); actor != "" {
+	if actor := c.Text("actor"); actor != "" && !c.On("mine") {
 		line := c.Line.Cmd.Name + " --by " + external.Word(actor)
 		c.Faults = append(c.Faults, Fault{Field: "--actor", Value: actor,
 			Problem: "--actor says who acts, and filters nothing; what " + actor + " did: --by " + actor,

@@ -509,10 +509,37 @@ func LimitFlag() Flag {
 	return NewFlag("limit", NonNegative("N"), "show at most N (default 50, 0 = all)")
 }
 
+// RecordFlags are --mine, --by and --since of a list of what people and agents have made.
+func RecordFlags(what string) []Flag {
+	return append(ByFlags("only "+what+" of yours", "only "+what+" of this actor"), SinceFlag(what))
+}
+
+// HolderFlags are --mine and --by of a list of threads.
+func HolderFlags() []Flag {
+	return ByFlags("only threads that you have claimed", "only threads that ACTOR has claimed")
+}
+
+// ByFlags are --mine and --by of a list.
+func ByFlags(mine, by string) []Flag {
+	return []Flag{Toggle("mine", mine), NewFlag("by", AnyText("ACTOR"), by)}
+}
+
 // SinceFlag is --since of a list of what has a number and a time.
 func SinceFlag(what string) Flag {
 	return NewFlag("since", &Value{Shown: "REV|TIME", Check: checkSince},
 		"only "+what+" after revision REV, or since a time or age (today, 2026-02-09, 2h)")
+}
+
+// FromFlag is --since of a list of what has only a time.
+func FromFlag(what string) Flag {
+	return NewFlag("since", &Value{Shown: "TIME", Check: checkPast}, what+" since a time or age (today, 2026-02-09, 2h)")
+}
+
+func checkPast(text string) *Fault {
+	if _, ok := past(text, time.Time{}); ok {
+		return nil
+	}
+	return NewFault("must be " + pastForms + ", not " + strconv.Quote(text))
 }
 
 func checkSince(text string) *Fault {

@@ -43,6 +43,7 @@ func (d codeText) Text(p *page.Page) {
 		{Column: screen.Column{Name: "WORKTREE", DropOrder: 2, Shrinks: true, CutStart: true},
 			Cell: page.Text(codeWorktree), HideIfEmpty: true},
 	})
+	p.Rest(len(d.Items.Items), d.Total)
 	for _, i := range d.Items.Items {
 		if i.Pushed != nil {
 			p.Line("%s: %s has %s that %s lacks", i.ThreadID, i.Pushed.Upstream, page.Plural(i.Pushed.Commits, "commit"), i.Branch)
@@ -137,9 +138,10 @@ func Code() *cli.Command {
 		Detail: "CHANGED and NEW are files that are not committed; HEAD of what has landed and was removed is the commit that landed it. Without ids: all threads that own code (leslie " +
 			"spawn --code).",
 		Example:  "leslie code write-docs",
-		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true, Many: true}},
-		Flags: []cli.Flag{cli.Toggle("pairs",
-			"which threads' code conflicts with which, and an order to merge them")}, Run: runCode,
+		Operands: []cli.Operand{cli.ListedThreads()},
+		Flags: append(cli.HolderFlags(),
+			cli.Toggle("pairs", "which threads' code conflicts with which, and an order to merge them"), cli.LimitFlag()),
+		Run: runCode,
 	}
 }
 
@@ -152,10 +154,13 @@ func List() *cli.Command {
 }
 
 func runCode(c *cli.Call) (cli.Data, error) {
-	in := code.ListRequest{Threads: c.Flags.Args().Slice()}
+	in := code.ListRequest{Threads: c.Flags.Args().Slice(), ActorFilter: c.ActorFilter()}
+	c.CheckRequest(in.Faults, nil)
 	if c.On("pairs") {
+		in.Limit = c.Count("limit", 0)
 		return cli.RunUseCase(c, code.Pairs, in, func(d *code.PairsResult) cli.Data { return codePairsText{d} })
 	}
+	in.Limit = c.Count("limit", app.DefaultLimit)
 	data, err := cli.RunUseCase(c, code.List, in, func(d *code.ListResult) cli.Data { return codeText{d} })
 	return data, c.MeantSubcommand(err, "code", in.Threads...)
 }

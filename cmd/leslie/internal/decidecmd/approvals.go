@@ -88,17 +88,16 @@ func Approvals() *cli.Command {
 		Name: "approvals", Summary: "list the requests that wait for a person's decision",
 		Detail: "--all includes decided requests, delegations and requests of archived threads. If there are more " +
 			"than --limit, the newest are shown.",
-		Example: "leslie approvals",
-		Flags: []cli.Flag{
-			cli.Toggle("all", "include decided requests and delegations"),
-			cli.LimitFlag(), cli.TimeFlag(),
-		},
+		Example:  "leslie approvals",
+		Operands: []cli.Operand{cli.ListedThreads()},
+		Flags: append(cli.RecordFlags("requests"), cli.Toggle("all", "include decided requests and delegations"),
+			cli.LimitFlag(), cli.TimeFlag()),
 		Run: runApprovals,
 	}
 }
 
 func runApprovals(c *cli.Call) (cli.Data, error) {
-	in := decisions.ListApprovalsRequest{All: c.On("all"), Limit: c.Count("limit", app.DefaultLimit)}
+	in := decisions.ListApprovalsRequest{All: c.On("all"), Limit: c.Count("limit", app.DefaultLimit), RecordFilter: c.RecordFilter()}
 	return cli.RunUseCase(c, decisions.ListApprovals, in,
 		func(d *decisions.ListApprovalsResult) cli.Data { return approvalsText{d, in.All} })
 }

@@ -159,17 +159,16 @@ func Questions() *cli.Command {
 		Name: "questions", Summary: "list the questions that wait for an answer",
 		Detail: "--all includes answered questions and those of threads that have ended. If there are more than " +
 			"--limit, the newest are shown.",
-		Example: "leslie questions",
-		Flags: []cli.Flag{
-			cli.Toggle("all", "include answered questions"),
-			cli.LimitFlag(), cli.TimeFlag(),
-		},
+		Example:  "leslie questions",
+		Operands: []cli.Operand{cli.ListedThreads()},
+		Flags: append(cli.RecordFlags("questions"), cli.Toggle("all", "include answered questions"),
+			cli.LimitFlag(), cli.TimeFlag()),
 		Run: runQuestions,
 	}
 }
 
 func runQuestions(c *cli.Call) (cli.Data, error) {
-	in := decisions.ListQuestionsRequest{All: c.On("all"), Limit: c.Count("limit", app.DefaultLimit)}
+	in := decisions.ListQuestionsRequest{All: c.On("all"), Limit: c.Count("limit", app.DefaultLimit), RecordFilter: c.RecordFilter()}
 	return cli.RunUseCase(c, decisions.ListQuestions, in,
 		func(d *decisions.ListQuestionsResult) cli.Data { return questionsText{d, in.All} })
 }

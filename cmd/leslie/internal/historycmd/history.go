@@ -95,24 +95,22 @@ func History() *cli.Command {
 			"seq of this page as --before.",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
 		Example:  "leslie history --by w1 --since today",
-		Flags: []cli.Flag{
-			cli.LimitFlag(), cli.TimeFlag(),
-			cli.NewFlag("by", cli.AnyText("ACTOR"), "only operations of this actor, with the code of their threads"),
-			cli.SinceFlag("operations"),
-			cli.NewFlag("before", cli.NonNegative("REV"), "only operations before this revision"),
-		},
+		Flags: append(cli.ByFlags("only your operations", "only operations of this actor, with the code of their threads"),
+			cli.LimitFlag(), cli.TimeFlag(), cli.SinceFlag("operations"),
+			cli.NewFlag("before", cli.NonNegative("REV"), "only operations before this revision")),
 		Run: runHistory,
 	}
 }
 
 func runHistory(c *cli.Call) (cli.Data, error) {
 	in := history.ListRequest{
-		Thread: cmp.Or(c.Operand(0), c.Text("thread")), // LESLIE_THREAD is not a filter
-		By:     c.Text("by"), Before: c.RevisionOf("before"),
+		Thread:      cmp.Or(c.Operand(0), c.Text("thread")), // LESLIE_THREAD is not a filter
+		ActorFilter: c.ActorFilter(), Before: c.RevisionOf("before"),
 		Limit: c.Count("limit", app.DefaultLimit),
 	}
 	since, from := c.Since()
 	in.Since, in.From = page.OrZero(since), from
+	c.CheckRequest(in.Faults, nil)
 	c.FiltersBy()
 	return cli.RunUseCase(c, history.List, in, func(d *history.ListResult) cli.Data { return historyText{d} })
 }

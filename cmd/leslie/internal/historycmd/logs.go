@@ -54,13 +54,12 @@ func (d logsText) Text(p *page.Page) {
 func Logs() *cli.Command {
 	return &cli.Command{
 		Name: "logs", Summary: "show errors and warnings of earlier calls, oldest first",
-		Detail: "Shows the newest 50 by default. Here --thread is a filter. --since takes a time " +
-			"(2026-02-09T16:00:00Z) or an age (2h30m).",
+		Detail:  "Shows the newest 50 by default. Here --thread is a filter.",
 		Example: "leslie logs --level error --since 24h",
 		Flags: []cli.Flag{
 			cli.NewFlag("level", cli.OneOf(history.LogLevels()...), "only this level and above"),
 			cli.NewFlag("code", aCode().Offering(cli.CodeNames), "only with this code"),
-			cli.NewFlag("since", cli.AnyText("T"), "only entries since this time"),
+			cli.FromFlag("only entries"),
 			cli.Toggle("follow", "keep printing new entries"),
 			cli.LimitFlag(),
 		},
@@ -70,17 +69,10 @@ func Logs() *cli.Command {
 
 // logsRequest reads the line.
 func logsRequest(c *cli.Call) history.LogsRequest {
-	in := history.LogsRequest{
+	return history.LogsRequest{
 		Level: c.Text("level"), Code: strings.ToUpper(c.Text("code")), Limit: c.Count("limit", app.DefaultLimit),
-		Thread: c.Text("thread"), // LESLIE_THREAD is not a filter
+		Since: c.From(), Thread: c.Text("thread"), // LESLIE_THREAD is not a filter
 	}
-	if since := c.Text("since"); since != "" {
-		var ok bool
-		if in.Since, ok = c.Past(since); !ok {
-			c.Fault("--since", since, cli.PastFault(since))
-		}
-	}
-	return in
 }
 
 // aCode is a code of an error or a warning.

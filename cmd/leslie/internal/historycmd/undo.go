@@ -64,6 +64,9 @@ func (d undoText) Text(p *page.Page) {
 			p.Line("  leslie redo will not bring it again, but this will: %s", d.Code.MergeAgain)
 		}
 	}
+	if d.Newer != nil {
+		p.Line("newer, and not yours: %s", d.Newer.Line())
+	}
 	if d.DryRun {
 		p.Line("nothing was changed")
 	}

@@ -53,13 +53,14 @@ func (d mergeListText) Text(p *page.Page) {
 // List is the command leslie merge list.
 func List() *cli.Command {
 	return &cli.Command{
-		Name: "merge list", Summary: "list pending merges", Example: "leslie merge list",
-		Flags: []cli.Flag{cli.LimitFlag(), cli.TimeFlag()}, Run: runMergeList,
+		Name: "merge list", Summary: "list pending merges, of all threads or into and from some", Example: "leslie merge list",
+		Operands: []cli.Operand{cli.ListedThreads()},
+		Flags:    append(cli.RecordFlags("merges"), cli.LimitFlag(), cli.TimeFlag()), Run: runMergeList,
 	}
 }
 
 func runMergeList(c *cli.Call) (cli.Data, error) {
-	in := merges.ListRequest{Limit: c.Count("limit", app.DefaultLimit)}
+	in := merges.ListRequest{Limit: c.Count("limit", app.DefaultLimit), RecordFilter: c.RecordFilter()}
 	return cli.RunUseCase(c, merges.List, in, func(d *merges.ListResult) cli.Data { return mergeListText{d} })
 }
 

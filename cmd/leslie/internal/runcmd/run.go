@@ -10,6 +10,7 @@ import (
 	"leslie/cmd/leslie/internal/guide"
 	"leslie/cmd/leslie/internal/page"
 	"leslie/cmd/leslie/internal/threadcmd"
+	"leslie/internal/app"
 	"leslie/internal/app/runs"
 	"leslie/internal/app/threads"
 	"leslie/internal/screen"
@@ -206,6 +207,7 @@ type runListText struct{ *runs.ListResult }
 
 func (d runListText) Text(p *page.Page) {
 	runTable(p, d.Items.Items)
+	p.Rest(len(d.Items.Items), d.Total)
 	switch {
 	case d.Loop:
 		p.Line("leslie run --next starts what is ready")
@@ -236,10 +238,14 @@ func runTable(p *page.Page, items []runs.Item) {
 func RunList() *cli.Command {
 	return &cli.Command{
 		Name: "run list", Summary: "list the runs that go on or wait; --all adds those that have ended",
-		Example: "leslie run list",
-		Flags:   []cli.Flag{cli.Toggle("all", "also runs that have ended")},
+		Example:  "leslie run list",
+		Operands: []cli.Operand{cli.ListedThreads()},
+		Flags: []cli.Flag{cli.Toggle("all", "also runs that have ended"), cli.LimitFlag(),
+			cli.FromFlag("only runs that began or ended")},
 		Run: func(c *cli.Call) (cli.Data, error) {
-			return cli.RunUseCase(c, runs.List, runs.ListRequest{All: c.On("all")},
+			in := runs.ListRequest{Threads: c.Flags.Args().Slice(), All: c.On("all"), From: c.From(),
+				Limit: c.Count("limit", app.DefaultLimit)}
+			return cli.RunUseCase(c, runs.List, in,
 				func(d *runs.ListResult) cli.Data { return runListText{d} })
 		},
 	}

@@ -150,21 +150,19 @@ func runCommentResolve(c *cli.Call) (cli.Data, error) {
 // Comments is the command leslie comments.
 func Comments() *cli.Command {
 	return &cli.Command{
-		Name: "comments", Summary: "list the open comments on a thread, or on all", NamesThread: true,
+		Name: "comments", Summary: "list the open comments on threads, or on all", NamesThread: true,
 		Detail: "--all includes resolved comments and those on threads that have ended. The lines are where they " +
 			"are now.",
 		Example:  "leslie comments write-docs",
-		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
-		Flags: []cli.Flag{
-			cli.Toggle("all", "include resolved comments"),
-			cli.LimitFlag(), cli.TimeFlag(),
-		},
+		Operands: []cli.Operand{cli.ListedThreads()},
+		Flags: append(cli.RecordFlags("comments"), cli.Toggle("all", "include resolved comments"),
+			cli.LimitFlag(), cli.TimeFlag()),
 		Run: runComments,
 	}
 }
 
 func runComments(c *cli.Call) (cli.Data, error) {
-	in := threads.ListCommentsRequest{Thread: c.Operand(0), All: c.On("all"), Limit: c.Count("limit", app.DefaultLimit)}
+	in := threads.ListCommentsRequest{All: c.On("all"), Limit: c.Count("limit", app.DefaultLimit), RecordFilter: c.RecordFilter()}
 	return cli.RunUseCase(c, threads.ListComments, in,
 		func(d *threads.ListCommentsResult) cli.Data { return commentsText{d, in.All} })
 }

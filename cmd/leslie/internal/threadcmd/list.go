@@ -73,7 +73,7 @@ func List() *cli.Command {
 		Name: "list", Summary: "list threads", Example: "leslie list --ready",
 		Detail: "CLAIM has who holds a thread, and how long ago the holder was last heard of if that is a minute or " +
 			"more (at a terminal: ten minutes); with --time the column HEARD has it, in JSON heardAt.",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			cli.NewFlag("status",
 				cli.OneOf(statusWords()...).As("S").Formerly(map[string]string{"blocked": "suspended"}),
 				"only threads with this status: "+strings.Join(statusWords(), ", ")),
@@ -82,12 +82,11 @@ func List() *cli.Command {
 			cli.NewFlag("tag", cli.AnyText("T").Offering(cli.TagNames), "only threads with this tag"),
 			cli.NewFlag("executor", cli.OneOf(executorWords()...), "only threads for this executor"),
 			cli.Toggle("ready", "only ready threads: active, unclaimed, nothing they wait for"),
-			cli.Toggle("mine", "only threads that you have claimed"),
-			cli.NewFlag("by", cli.AnyText("ACTOR"), "only threads that ACTOR has claimed"),
+			cli.SinceFlag("threads that changed"),
 			cli.Toggle("all", "include archived threads"),
 			cli.Toggle("tree", "children below their parents"),
 			cli.LimitFlag(), cli.TimeFlag(),
-		},
+		}, cli.HolderFlags()...),
 		Run: runList,
 	}
 }
@@ -96,10 +95,12 @@ func runList(c *cli.Call) (cli.Data, error) {
 	in := threads.ListRequest{
 		Status: thread.Status(c.Text("status")), Objective: c.Text("objective"), Parent: c.Text("parent"),
 		Tag:      c.Text("tag"),
-		Executor: thread.Executor(c.Text("executor")), Ready: c.On("ready"), Mine: c.On("mine"), By: c.Text("by"), All: c.On("all"),
+		Executor: thread.Executor(c.Text("executor")), Ready: c.On("ready"), ActorFilter: c.ActorFilter(), All: c.On("all"),
 		Tree:  c.On("tree"),
 		Limit: c.Count("limit", app.DefaultLimit),
 	}
+	since, from := c.Since()
+	in.Since, in.From = page.OrZero(since), from
 	c.CheckRequest(in.Faults, nil)
 	if c.PersonReads(c.Env.StdoutTTY) {
 		in.Order = thread.ByUrgency

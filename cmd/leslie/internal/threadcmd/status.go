@@ -378,7 +378,7 @@ func Status() *cli.Command {
 		Detail:   "In a thread's worktree, without an id, it shows a person that thread.",
 		Example:  "leslie status write-docs",
 		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}}, NamesThread: true,
-		Flags: []cli.Flag{cli.NewFlag("since", cli.AnyText("T"), "the runs that ended since this time, or age (24h)")},
+		Flags: []cli.Flag{cli.FromFlag("the runs that ended")},
 		Run:   runStatus,
 	}
 }
@@ -388,12 +388,7 @@ func runStatus(c *cli.Call) (cli.Data, error) {
 	if id == "" && c.Who.Thread == "" && c.Who.As != thread.Agent {
 		id = c.WorktreeThread()
 	}
-	var since time.Time
 	if text := c.Text("since"); text != "" {
-		var ok bool
-		if since, ok = c.Past(text); !ok {
-			c.Fault("--since", text, cli.PastFault(text))
-		}
 		if c.Operand(0) != "" {
 			c.Fault("--since", text, "--since goes without ID")
 		}
@@ -403,7 +398,7 @@ func runStatus(c *cli.Call) (cli.Data, error) {
 		return cli.RunUseCase(c, threads.Status, threads.StatusRequest{Thread: id},
 			func(d *threads.StatusResult) cli.Data { return StatusText{d, c.Who.Actor} })
 	}
-	return cli.RunUseCase(c, threads.Summary, threads.SummaryRequest{Since: since},
+	return cli.RunUseCase(c, threads.Summary, threads.SummaryRequest{Since: c.From()},
 		func(d *threads.SummaryResult) cli.Data { return summaryText{d, c.Who.As == thread.Agent} })
 }
 

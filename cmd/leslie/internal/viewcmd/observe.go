@@ -33,12 +33,11 @@ func Observe() *cli.Command {
 		Detail: "Without --since, streams all operations; with --follow, new ones until interrupted. " +
 			"An event is the name of a command that writes, or its first word: merge includes merge continue.",
 		Example: "leslie observe --since 0 --events spawn,done",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			cli.NewFlag("target", cli.AnID("ID", cli.ThreadIDs), "only operations on this thread"),
 			cli.NewFlag("events", cli.Texts("E,...").Offering(cli.CommandNames), "only operations of these commands"),
-			cli.NewFlag("by", cli.AnyText("ACTOR"), "only operations of this actor"), cli.SinceFlag("operations"),
-			cli.Toggle("follow", "keep printing new operations"),
-		},
+			cli.SinceFlag("operations"), cli.Toggle("follow", "keep printing new operations"),
+		}, cli.ByFlags("only your operations", "only operations of this actor")...),
 		Streams: cli.Always, Run: runObserve,
 	}
 }
@@ -49,7 +48,8 @@ func runObserve(c *cli.Call) (cli.Data, error) {
 		Pause: func(notices warnings.List) { c.TellWarnings(notices...) },
 	}
 	in.Since, in.From = c.Since()
-	in.By = c.Text("by")
+	in.ActorFilter = c.ActorFilter()
+	c.CheckRequest(in.Faults, nil)
 	c.FiltersBy()
 	if err := c.Usage(); err != nil {
 		return nil, err

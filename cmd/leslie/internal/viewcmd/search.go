@@ -12,10 +12,7 @@ import (
 	"leslie/thread"
 )
 
-type searchText struct {
-	*views.SearchResult
-	all bool // archived threads were searched, too
-}
+type searchText struct{ *views.SearchResult }
 
 // searchRow is a hit with its thread.
 type searchRow struct {
@@ -46,12 +43,11 @@ func (d searchText) Text(p *page.Page) {
 			Cell: page.Text(func(r searchRow) string { return r.hit.Text })},
 	})
 	p.Rest(len(d.Items.Items), d.Total)
-	switch {
-	case d.Total > 0:
-	case d.all:
+	if d.Total == 0 {
 		p.Line("nothing was found")
-	default:
-		p.Line("nothing was found; --all searches archived threads, too")
+	}
+	if d.Archived > 0 {
+		p.Line("not searched: %s; --all searches them too", page.Plural(d.Archived, "archived thread"))
 	}
 	for _, u := range d.Unread.Items {
 		p.Line("not searched: %s: %s", strings.TrimSuffix(string(u.ThreadID)+"/"+u.Path, "/"), u.Reason)
@@ -105,22 +101,25 @@ func Search() *cli.Command {
 			"the best three places are shown, with the line.",
 		Example:  "leslie search token refresh --in artifacts",
 		Operands: []cli.Operand{{Value: cli.AnyText("WORD"), Many: true}},
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			cli.NewFlag("in", cli.ListOf(searchPlaceWords()...).As("PLACE,..."),
 				"only here: "+strings.Join(searchPlaceWords(), ", ")),
+			cli.SinceFlag("threads that changed"),
 			cli.Toggle("all", "include archived threads"),
 			cli.LimitFlag(),
-		},
+		}, cli.HolderFlags()...),
 		Run: runSearch,
 	}
 }
 
 func runSearch(c *cli.Call) (cli.Data, error) {
-	in := views.SearchRequest{Words: c.Flags.Args().Slice(), All: c.On("all"),
+	in := views.SearchRequest{Words: c.Flags.Args().Slice(), All: c.On("all"), ActorFilter: c.ActorFilter(),
 		Limit: c.Count("limit", app.DefaultLimit)}
+	since, from := c.Since()
+	in.Since, in.From = page.OrZero(since), from
 	for _, place := range c.Parts("in") {
 		in.In = append(in.In, views.SearchPlace(place))
 	}
 	c.CheckRequest(in.Faults, map[string]string{"Words": "WORD", "In": "--in"})
-	return cli.RunUseCase(c, views.Search, in, func(d *views.SearchResult) cli.Data { return searchText{d, in.All} })
+	return cli.RunUseCase(c, views.Search, in, func(d *views.SearchResult) cli.Data { return searchText{d} })
 }
