@@ -19,12 +19,12 @@ func (c *Call) NewThreadID(s *thread.State, wanted, title string, tried ...threa
 	taken := func(id string) bool {
 		return !s.FreeThreadID(thread.ThreadID(id)) || slices.Contains(tried, thread.ThreadID(id))
 	}
-	return thread.ThreadID(c.freeID(wanted, slug(title), thread.PrefixThread, taken))
+	return thread.ThreadID(c.freeID(wanted, Slug(title), thread.PrefixThread, taken))
 }
 
 // NewObjectiveID is NewThreadID for an objective.
 func (c *Call) NewObjectiveID(s *thread.State, wanted, title string) thread.ObjectiveID {
-	return c.freeObjectiveID(s, wanted, slug(title))
+	return c.freeObjectiveID(s, wanted, Slug(title))
 }
 
 // ObjectiveIDFor returns an id for the objective that is made for a new thread: the

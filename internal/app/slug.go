@@ -13,10 +13,10 @@ import (
 // maxSlug is how long the id that a title gives is at most, in characters: 24 with a number.
 const maxSlug = 21
 
-// slug returns the id that a title gives: its words in lower case, joined by '-', as many as
+// Slug returns the id that a title gives: its words in lower case, joined by '-', as many as
 // fit. Letters lose their accents; articles and what no id may have are left out, and so is
 // a first word with which ids of other records begin. "" if nothing remains.
-func slug(title string) string {
+func Slug(title string) string {
 	var plain strings.Builder
 	for _, r := range norm.NFD.String(title) {
 		switch {

@@ -25,7 +25,7 @@ func TestAnIDIsMadeOfATitle(t *testing.T) {
 		"a":                                      "",
 		"":                                       "",
 	} {
-		got := slug(title)
+		got := Slug(title)
 		assert.Equal(t, want, got, title)
 		assert.LessOrEqual(t, len(got), maxSlug, title)
 		assert.True(t, got == "" || thread.ValidID(got), title)

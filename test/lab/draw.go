@@ -145,6 +145,19 @@ func maybeOf(lines ...string) func(*Drawer) (Line, bool) {
 	}
 }
 
+// anyOf draws one of several commands, with up to two threads.
+func anyOf(lines ...string) func(*Drawer) (Line, bool) {
+	return func(d *Drawer) (Line, bool) {
+		l := Line{Argv: strings.Fields(lines[d.R.IntN(len(lines))])}
+		for range d.R.IntN(3) {
+			if id := d.thread(); !slices.Contains(l.Argv, id) {
+				l.Argv = append(l.Argv, id)
+			}
+		}
+		return l, true
+	}
+}
+
 func ofObjective(command string) func(*Drawer) (Line, bool) {
 	return func(d *Drawer) (Line, bool) {
 		all := d.Snapshot().Objectives

@@ -228,7 +228,7 @@ func (im *importer) records(s *thread.State) (thread.Adoption, error) {
 	if im.source.Kind != importing.Beads {
 		return in, nil
 	}
-	id := im.objective.ID
+	var id thread.ObjectiveID
 	if im.in.Objective != "" {
 		o, err := s.Objective(im.in.Objective)
 		switch {
@@ -239,7 +239,11 @@ func (im *importer) records(s *thread.State) (thread.Adoption, error) {
 		}
 		id = o.ID
 	} else {
-		in.Objectives = []thread.Objective{*im.objective}
+		made := *im.objective
+		if im.c != nil {
+			made.ID = im.c.NewObjectiveID(s, "", made.Title)
+		}
+		id, in.Objectives = made.ID, []thread.Objective{made}
 	}
 	for i := range in.Threads {
 		in.Threads[i].ObjectiveID = id

@@ -3,6 +3,7 @@ package projects
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -221,7 +222,9 @@ func readStream(env app.Environment, in ImportRequest, r io.Reader, from, title 
 	if !utf8.ValidString(title) || strings.TrimSpace(title) == "" {
 		title = "import"
 	}
-	s.objective = &thread.Objective{ID: thread.ObjectiveID(env.NewID(thread.PrefixObjective)), Title: title, CreatedAt: env.Now().UTC().Truncate(time.Millisecond)}
+	// The id is that of a preview without a store; a store says which are free.
+	id := cmp.Or(app.Slug(title), env.NewID(thread.PrefixObjective))
+	s.objective = &thread.Objective{ID: thread.ObjectiveID(id), Title: title, CreatedAt: env.Now().UTC().Truncate(time.Millisecond)}
 	return s, nil
 }
 

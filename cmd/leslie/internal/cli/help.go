@@ -99,7 +99,7 @@ Environment:
 Exit statuses:
 {{rows .Exits}}`
 
-	topicsHelp = `Documents, in the form of Markdown: leslie help topics TOPIC
+	topicsHelp = `Documents: leslie help topics TOPIC (Markdown where no person reads it)
 
 {{rows .Commands}}`
 
@@ -192,7 +192,7 @@ func (c *Call) showHelp(cc *urfave.Context, all []*Command) error {
 		return c.Usage()
 	}
 	if document {
-		c.data = &helpData{Help: text}
+		c.data = &helpData{Help: text, document: true}
 	}
 	return nil
 }

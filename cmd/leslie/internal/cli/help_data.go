@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"leslie/cmd/leslie/internal/page"
 	"leslie/codes"
+	"leslie/docs"
+	"leslie/internal/screen"
 )
 
 // This file describes commands in the JSON of help, for manuals, editors and agents. The
@@ -24,6 +27,8 @@ type helpData struct {
 	// ExitStatuses and Environment stand with all commands, too.
 	ExitStatuses []codes.Exit    `json:"exitStatuses,omitempty"`
 	Environment  []helpOfSetting `json:"environment,omitempty"`
+
+	document bool // Help is Markdown
 }
 
 // helpOfSetting is a variable of the environment that leslie reads.
@@ -86,7 +91,32 @@ type helpOfFlag struct {
 	Env   []string `json:"env,omitempty"`
 }
 
-func (d *helpData) Text(p *page.Page) { p.B.WriteString(d.Help) }
+func (d *helpData) Text(p *page.Page) {
+	if !d.document || p.Width == 0 {
+		p.B.WriteString(d.Help)
+		return
+	}
+	for _, line := range screen.Markdown(d.Help, min(p.Width, documentWidth), p.Coloured, referred) {
+		p.B.WriteString(line + "\n")
+	}
+}
+
+// documentWidth is the number of columns of a document, on a narrower terminal fewer.
+const documentWidth = 100
+
+// referred is what a reader at a terminal is told of a link's address: the line that shows the
+// document, or an address that a browser opens.
+func referred(address string) string {
+	if strings.Contains(address, "://") {
+		return address
+	}
+	file, _, _ := strings.Cut(address, "#")
+	name := strings.TrimSuffix(path.Base(file), ".md")
+	if _, ok := docs.Text(name); ok && name != path.Base(file) {
+		return "leslie help topics " + name
+	}
+	return ""
+}
 
 func helpOfCommands(all []*Command) (out []helpOfCommand) {
 	for _, cmd := range all {
