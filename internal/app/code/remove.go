@@ -34,6 +34,7 @@ type RemoveRequest struct {
 	// DropBranch: the branch that leslie made goes, too, if nobody else has it checked out. The ref
 	// of the removal keeps its commits.
 	DropBranch bool
+	DryRun     bool // only say what would go
 
 	checked bool // CheckRemovable was just asked
 }
@@ -53,6 +54,7 @@ type RemoveResult struct {
 	// Ref keeps the commits of the branch and what was not committed; "" if a branch has all of
 	// it.
 	Ref      string          `json:"ref,omitempty"`
+	DryRun   bool            `json:"dryRun,omitempty"`
 	Revision thread.Revision `json:"revision"`
 	app.Change
 }
@@ -92,6 +94,11 @@ func Remove(c *app.Call, in RemoveRequest) (*RemoveResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	if in.DryRun {
+		c.ReadOnly()
+		m.t = t
+		return m.foresee()
+	}
 	release, err := Hold(c, t.ID)
 	if err != nil {
 		return nil, err
@@ -108,6 +115,43 @@ func Remove(c *app.Call, in RemoveRequest) (*RemoveResult, error) {
 	}
 	m.removal = git.Removal{Worktree: m.repo.Worktree(WorktreeDir(c, m.t), m.t.OwnedCode().Admin), Own: m.t.Branch}
 	return m.run()
+}
+
+// foresee is the answer of a dry run. Errors: see Remove.
+func (m *codeRemoval) foresee() (*RemoveResult, error) {
+	c, owned := m.c, m.t.OwnedCode()
+	if _, err := c.View(func(s *thread.State) error {
+		_, err := s.RespectClaim(string(m.t.ID), c.Stamp())
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	d := &RemoveResult{ThreadID: m.t.ID, Branch: m.t.Branch, Worktree: WorktreeDir(c, m.t), BranchKept: true, DryRun: true, Revision: m.t.Revision}
+	if !owned.Made.Worktree {
+		return d, nil
+	}
+	removed, lost := thread.CodeRemoved, thread.CodeLost
+	if d.State = &removed; Missing(d.Worktree) || Missing(owned.Admin) {
+		d.State = &lost
+		return d, nil
+	}
+	found, err := CheckRemovable(c, m.t)
+	if err != nil {
+		return nil, err
+	}
+	if found.Changed+found.Untracked+found.Ignored > 0 {
+		d.Rescue = &RescuedWork{Changed: found.Changed, Untracked: found.Untracked, Ignored: found.Ignored}
+	}
+	if m.repo, err = OpenRepo(c); err != nil {
+		return nil, err
+	}
+	tip, err := m.repo.Branch(c.Context(), m.t.Branch)
+	if err != nil || tip == "" {
+		return d, err
+	}
+	landed, err := m.hasLanded(c.Context(), tip)
+	d.BranchKept = !landed || tip != found.Head || !owned.Made.Branch
+	return d, err
 }
 
 // CheckRemovable returns what prevents the removal of the worktree of a thread, if leslie made it and

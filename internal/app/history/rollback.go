@@ -22,6 +22,7 @@ type RollbackRequest struct {
 	Thread string // "": the thread that the caller speaks for
 	To     string // a checkpoint: its id, a prefix of its id, or its name
 	Turn   int    // of the thread's runs, from 1; 0: To
+	DryRun bool   // only say what would change
 }
 
 // Faults returns what is wrong with the request.
@@ -49,6 +50,7 @@ type RollbackResult struct {
 	// Code says what became of the thread's code, nil if nothing did.
 	Code     *RollbackCode   `json:"code,omitempty"`
 	Revision thread.Revision `json:"revision"`
+	DryRun   bool            `json:"dryRun,omitempty"`
 	app.Change
 }
 
@@ -71,16 +73,19 @@ func Rollback(c *app.Call, in RollbackRequest) (*RollbackResult, error) {
 	if first, ok, err := app.Answered[RollbackResult](c); ok || err != nil {
 		return first, err
 	}
+	if in.DryRun {
+		c.ReadOnly()
+	}
 	if in.Turn > 0 {
 		return rollbackTurn(c, in)
 	}
-	return rollback(c, c.ThreadOr(in.Thread), in.To, nil)
+	return rollback(c, c.ThreadOr(in.Thread), in.To, nil, in.DryRun)
 }
 
 // rollback restores a checkpoint, and records that code is exchanged, nil for none.
-func rollback(c *app.Call, id, to string, code *WorkExchange) (*RollbackResult, error) {
+func rollback(c *app.Call, id, to string, code *WorkExchange, dryRun bool) (*RollbackResult, error) {
 	for range app.Attempts {
-		r := &rolling{c: c, code: code}
+		r := &rolling{c: c, code: code, dryRun: dryRun}
 		data, err := r.run(id, to)
 		if !errors.Is(err, app.ErrMoved) {
 			return data, err
@@ -105,6 +110,7 @@ type rolling struct {
 	changes  changes.Set
 	files    []RollbackFile
 	code     *WorkExchange // nil for none
+	dryRun   bool
 }
 
 // run plans without the lock and carries out under it. Its error is app.ErrMoved if
@@ -119,7 +125,9 @@ func (r *rolling) run(id, to string) (*RollbackResult, error) {
 		}
 		c.SetTarget(t.ID)
 		r.id = t.ID
-		r.to, err = t.CheckpointOf(to)
+		if r.to, err = t.CheckpointOf(to); err == nil && r.dryRun {
+			_, err = s.RespectClaim(string(t.ID), c.Stamp())
+		}
 		return err
 	})
 	if err != nil {
@@ -127,6 +135,9 @@ func (r *rolling) run(id, to string) (*RollbackResult, error) {
 	}
 	if r.want, err = r.c.Store().Manifest(r.to.Manifest); err != nil {
 		return nil, err
+	}
+	if r.dryRun {
+		return r.foresee()
 	}
 	if r.stage, err = r.c.Store().Stage(c.Stamp().Operation); err != nil {
 		return nil, err
@@ -144,6 +155,34 @@ func (r *rolling) run(id, to string) (*RollbackResult, error) {
 		warnSaved(c, r.changes, "what the checkpoint holds")
 	}
 	return data, err
+}
+
+// foresee is the answer of a dry run, which writes nothing. Errors: see Rollback.
+func (r *rolling) foresee() (*RollbackResult, error) {
+	entries, err := artifacts.ListArtifacts(r.c, r.id)
+	if err != nil {
+		return nil, err
+	}
+	differ, err := r.c.Store().Compare(r.c.Context(), r.id, r.want, scope.Set{})
+	if err != nil {
+		return nil, err
+	}
+	d := &RollbackResult{ThreadID: r.id, To: r.to.ID, Files: []RollbackFile{}, DryRun: true}
+	for _, path := range differ {
+		f, wanted := r.want.Find(path)
+		how := "removed"
+		if there := slices.ContainsFunc(entries, func(e store.Entry) bool { return e.Path == path }); wanted && there {
+			how = "replaced"
+		} else if wanted {
+			how = "restored"
+		}
+		d.Files = append(d.Files, RollbackFile{path, how})
+		r.changes.Files = append(r.changes.Files, changes.File{Path: path, After: f.SHA256})
+	}
+	if r.code != nil {
+		d.Code = &RollbackCode{Branch: r.code.x.Branch, Commit: string(r.code.x.Head()), Was: string(r.code.was.Head)}
+	}
+	return d, r.unobstructed()
 }
 
 // plan saves the current files, and stages the files to restore.

@@ -95,9 +95,9 @@ func (r *WorkExchange) worktree() error {
 	return nil
 }
 
-// beginExchange keeps what is there, and records that it is exchanged for another work. With
-// nothing to exchange it reports false. Errors: T805, T806, T808, T801, those of a write.
-func (r *WorkExchange) beginExchange(to git.Commit, turn int) (bool, error) {
+// beginExchange keeps what is there, and records that it is exchanged for another work, which a dry run only
+// checks. With nothing to exchange it reports false. Errors: T805, T806, T808, T801, those of a write.
+func (r *WorkExchange) beginExchange(to git.Commit, turn int, dryRun bool) (bool, error) {
 	c := r.C
 	ref, err := r.repo.NewRolled(c.Context(), string(r.ID))
 	if err != nil {
@@ -112,7 +112,7 @@ func (r *WorkExchange) beginExchange(to git.Commit, turn int) (bool, error) {
 	if err == nil && !same {
 		err = thread.Busy(r.x.Check(c.Context()), r.ID)
 	}
-	if err == nil && !same {
+	if err == nil && !same && !dryRun {
 		err = changeRolling(c, r.ID, func(s *thread.State, stamp thread.Stamp) error {
 			_, err := s.RespectClaim(string(r.ID), c.Stamp())
 			if err == nil {
@@ -121,11 +121,10 @@ func (r *WorkExchange) beginExchange(to git.Commit, turn int) (bool, error) {
 			return err
 		})
 	}
-	if err != nil || same {
+	if err != nil || same || dryRun {
 		_ = r.repo.DropRef(c.Context(), ref)
-		return false, err
 	}
-	return true, nil
+	return err == nil && !same, err
 }
 
 // exchange exchanges the work.
@@ -239,11 +238,13 @@ func rollbackTurn(c *app.Call, in RollbackRequest) (*RollbackResult, error) {
 	}
 	r := &WorkExchange{C: c, ID: t.ID}
 	defer r.Release()
-	if err := r.Hold(t); err != nil {
-		return nil, err
+	if !in.DryRun {
+		if err := r.Hold(t); err != nil {
+			return nil, err
+		}
 	}
 	if t.OwnedCode() == nil {
-		return rollback(c, string(t.ID), string(to.ID), nil)
+		return rollback(c, string(t.ID), string(to.ID), nil, in.DryRun)
 	}
 	if to.Work == "" {
 		return nil, thread.NoCode(t.ID, "its code was not kept at the end of turn "+strconv.Itoa(in.Turn)).
@@ -253,17 +254,20 @@ func rollbackTurn(c *app.Call, in RollbackRequest) (*RollbackResult, error) {
 	if err := r.worktree(); err != nil {
 		return nil, err
 	}
-	changes, err := r.beginExchange(git.Commit(to.Work), in.Turn)
+	changes, err := r.beginExchange(git.Commit(to.Work), in.Turn, in.DryRun)
 	if err != nil {
 		return nil, err
 	}
 	if !changes {
-		return rollback(c, string(t.ID), string(to.ID), nil)
+		return rollback(c, string(t.ID), string(to.ID), nil, in.DryRun)
+	}
+	if in.DryRun {
+		return rollback(c, string(t.ID), string(to.ID), r, true)
 	}
 	err = r.exchange()
 	var d *RollbackResult
 	if err == nil {
-		d, err = rollback(c, string(t.ID), string(to.ID), r)
+		d, err = rollback(c, string(t.ID), string(to.ID), r, false)
 	}
 	if err != nil {
 		return nil, r.back(err)

@@ -64,7 +64,7 @@ func (u *Undoing) takeBackRoll(id thread.ThreadID, rolled thread.CodeRolled) err
 	}
 	if !u.dryRun {
 		from := r.x.From
-		if r.began, err = r.beginExchange(r.x.To, rolled.Turn); err != nil {
+		if r.began, err = r.beginExchange(r.x.To, rolled.Turn, false); err != nil {
 			return err
 		}
 		if r.began {

@@ -37,6 +37,7 @@ type InitRequest struct {
 	// Agents are agents that are used here, beside those whose files show it. Those that
 	// read only a file of their own get an import of AgentsFile there.
 	Agents []string
+	DryRun bool // only say what would be created
 }
 
 // ownFile is the file that an agent reads, and what shows that it is used.
@@ -71,7 +72,7 @@ func (in InitRequest) Faults(env app.Environment) []app.Fault {
 type InitResult struct {
 	Root       string  `json:"root"`
 	Created    bool    `json:"created"`
-	AgentsFile *string `json:"agentsFile"` // null without a Guide
+	AgentsFile *string `json:"agentsFile"` // null without a Guide; of a dry run, if it would change
 	// Repository: the project is in a git repository, whose worktrees have what is committed.
 	Repository bool `json:"repository,omitempty"`
 	// Unborn: that has no commit, on which work could begin.
@@ -84,6 +85,7 @@ type InitResult struct {
 	Earlier []string `json:"earlier,omitempty"`
 	// Imports are agents' own files that import AgentsFile.
 	Imports []string `json:"imports,omitempty"`
+	DryRun  bool     `json:"dryRun,omitempty"`
 	app.Change
 }
 
@@ -102,6 +104,9 @@ func Init(ctx context.Context, env app.Environment, caller app.Caller, r app.Req
 		} else if !codes.Has(err, codes.NotInitialized) {
 			return nil, nil, err
 		}
+	}
+	if in.DryRun {
+		return nil, foreseenInit(p, in), nil
 	}
 	st, created, notes, err := store.Create(ctx, store.Wait{Timeout: r.LockTimeout, Notify: r.Waiting}, p.Root(), p.StoreOptions())
 	if err != nil {
@@ -132,6 +137,22 @@ func Init(ctx context.Context, env app.Environment, caller app.Caller, r app.Req
 	name := AgentsFile
 	d.AgentsFile, d.Changed = &name, created || edited
 	return c, d, importGuide(c, d, in.Agents)
+}
+
+// foreseenInit is the answer of a dry run.
+func foreseenInit(p *app.Project, in InitRequest) *InitResult {
+	d := &InitResult{
+		Root: p.Root(), Created: !app.Exists(filepath.Join(p.Root(), store.Dir)), DryRun: true,
+		Repository: app.Exists(filepath.Join(code.NearestGit(p.Root()), ".git")),
+	}
+	if in.Guide == nil {
+		return d
+	}
+	old, err := os.ReadFile(filepath.Join(p.Root(), AgentsFile))
+	if name := AgentsFile; err != nil || !bytes.Equal(in.Guide.Update(old), old) {
+		d.AgentsFile = &name
+	}
+	return d
 }
 
 // look finds what keeps threads from owning code.

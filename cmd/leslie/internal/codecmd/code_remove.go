@@ -2,7 +2,7 @@ package codecmd
 
 import (
 	"cmp"
-
+	"fmt"
 	"time"
 
 	"leslie/cmd/leslie/internal/cli"
@@ -14,6 +14,10 @@ import (
 type codeRemoveText struct{ *code.RemoveResult }
 
 func (d codeRemoveText) Text(p *page.Page) {
+	if d.DryRun {
+		d.foreseen(p)
+		return
+	}
 	switch {
 	case d.State == nil:
 		p.Line("%s no longer owns its worktree, which leslie did not make and leaves where it is", d.ThreadID)
@@ -33,6 +37,28 @@ func (d codeRemoveText) Text(p *page.Page) {
 	}
 }
 
+// foreseen is the answer of a dry run.
+func (d codeRemoveText) foreseen(p *page.Page) {
+	switch {
+	case d.State == nil:
+		p.Line("%s would no longer own its worktree, which leslie did not make and would leave where it is", d.ThreadID)
+	case *d.State == thread.CodeLost:
+		p.Line("code of %s  is lost: its folder is not there, and nothing could be kept", d.ThreadID)
+	default:
+		p.Line("would remove code of %s", d.ThreadID)
+	}
+	p.Field("worktree", d.Worktree)
+	branch := d.Branch + " (stays)"
+	if !d.BranchKept {
+		branch = d.Branch + " (would be deleted: another branch has its commits)"
+	}
+	p.Field("branch", branch)
+	if r := d.Rescue; r != nil {
+		p.Field("would keep", fmt.Sprintf("%d changed, %d new, %d ignored", r.Changed, r.Untracked, r.Ignored))
+	}
+	p.Line("nothing was changed")
+}
+
 // Remove is the command leslie code remove.
 func Remove() *cli.Command {
 	return &cli.Command{
@@ -41,12 +67,14 @@ func Remove() *cli.Command {
 		Detail: "The branch stays, unless leslie made it and it has landed. leslie code restore brings everything " +
 			"back. A worktree that leslie did not make stays where it is; the thread only no longer owns it.",
 		Example:  "leslie code remove write-docs",
-		Operands: []cli.Operand{cli.ThreadOperand()}, Run: runCodeRemove,
+		Operands: []cli.Operand{cli.ThreadOperand()},
+		Flags:    []cli.Flag{cli.Toggle("dry-run", "show what would be removed without changing anything")},
+		Run:      runCodeRemove,
 	}
 }
 
 func runCodeRemove(c *cli.Call) (cli.Data, error) {
-	return cli.RunUseCase(c, code.Remove, code.RemoveRequest{Thread: c.TargetThread()},
+	return cli.RunUseCase(c, code.Remove, code.RemoveRequest{Thread: c.TargetThread(), DryRun: c.On("dry-run")},
 		func(d *code.RemoveResult) cli.Data { return codeRemoveText{d} })
 }
 

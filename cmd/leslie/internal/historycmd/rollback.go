@@ -11,16 +11,27 @@ import (
 type rollbackText struct{ *history.RollbackResult }
 
 func (d rollbackText) Text(p *page.Page) {
-	if d.CheckpointID == nil && d.Code == nil {
+	if len(d.Files) == 0 && d.Code == nil {
 		p.Line("nothing to do: %s already matches checkpoint %s", d.ThreadID, d.To)
 		return
 	}
-	p.Line("%s restored to checkpoint %s", d.ThreadID, d.To)
+	if d.DryRun {
+		p.Line("would restore %s to checkpoint %s", d.ThreadID, d.To)
+	} else {
+		p.Line("%s restored to checkpoint %s", d.ThreadID, d.To)
+	}
 	for _, f := range d.Files {
 		p.Line("  %s  %s", f.How, f.Path)
 	}
 	if d.CheckpointID != nil {
 		p.Line("the previous files are saved as checkpoint %s", *d.CheckpointID)
+	}
+	if d.DryRun {
+		if d.Code != nil {
+			p.Line("  code: %s would be at %s, with the files of then", d.Code.Branch, d.Code.Commit[:12])
+		}
+		p.Line("nothing was changed")
+		return
 	}
 	if d.Code != nil {
 		p.Line("  code: %s is at %s, with the files of then; what was there is kept in %s", d.Code.Branch,
@@ -43,6 +54,7 @@ func Rollback() *cli.Command {
 			cli.NewFlag("to", cli.AnyText("CKPT|NAME").Offering(cli.CheckpointNames),
 				"the checkpoint: its id, a prefix of its id, or its name"),
 			cli.NewFlag("turn", cli.NonNegative("N"), "the end of a turn of the thread's runs"),
+			cli.Toggle("dry-run", "show what would be restored without changing anything"),
 		},
 		Run: runRollback,
 	}
@@ -50,7 +62,7 @@ func Rollback() *cli.Command {
 
 func runRollback(c *cli.Call) (cli.Data, error) {
 	in := history.RollbackRequest{Thread: c.TargetThread(), To: cmp.Or(c.Operand(1), c.Text("to")),
-		Turn: c.Count("turn", 0)}
+		Turn: c.Count("turn", 0), DryRun: c.On("dry-run")}
 	if c.Operand(1) != "" && c.Has("to") {
 		c.Fault("--to", c.Text("to"), "--to cannot be used with the operand CKPT|NAME")
 	}

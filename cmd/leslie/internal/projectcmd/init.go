@@ -14,6 +14,18 @@ import (
 type initText struct{ *projects.InitResult }
 
 func (d initText) Text(p *page.Page) {
+	if d.DryRun {
+		if d.Created {
+			p.Line("would create the store in %s/%s", d.Root, app.StoreFolder)
+		} else {
+			p.Line("the store already exists in %s/%s", d.Root, app.StoreFolder)
+		}
+		if d.AgentsFile != nil {
+			p.Line("would write the lines for agents in %s", *d.AgentsFile)
+		}
+		p.Line("nothing was changed")
+		return
+	}
 	switch {
 	case d.Created:
 		p.Line("created the store in %s/%s", d.Root, app.StoreFolder)
@@ -107,7 +119,7 @@ func removedLines(d *projects.RemoveResult, line func(format string, args ...any
 }
 
 func runRemove(c *cli.Call) (cli.Data, error) {
-	for _, other := range []string{"no-agents", "here", "agents"} {
+	for _, other := range []string{"no-agents", "here", "agents", "dry-run"} {
 		if c.Has(other) {
 			c.Fault("--"+other, "", "--"+other+" cannot be used with --remove")
 		}
@@ -147,6 +159,7 @@ func Init() *cli.Command {
 			cli.NewFlag("agents", cli.ListOf(projects.AgentsWithOwnFile()...), "agents that are used here"),
 			cli.Toggle("remove", "take leslie out of this project again, after asking"),
 			cli.Toggle("yes", "ask nobody"),
+			cli.Toggle("dry-run", "show what would be created without changing anything"),
 		},
 		Run: runInit,
 	}
@@ -156,7 +169,7 @@ func runInit(c *cli.Call) (cli.Data, error) {
 	if c.On("remove") {
 		return runRemove(c)
 	}
-	in := projects.InitRequest{Dir: c.Who.Dir, Here: c.On("here"), Agents: c.Parts("agents")}
+	in := projects.InitRequest{Dir: c.Who.Dir, Here: c.On("here"), Agents: c.Parts("agents"), DryRun: c.On("dry-run")}
 	if !c.On("no-agents") {
 		in.Guide = guide.AgentsGuide()
 	}
