@@ -22,7 +22,7 @@ STATICCHECK = $(GO) tool -modfile=tools/go.mod staticcheck
 
 # Without -trimpath, which "make dist" has: so it shares compiled packages with the tests.
 # Copied, the program lies in the system's cache in larger pieces than the linker leaves
-# it in, and starts a quarter sooner (docs/performance.md).
+# it in, and starts a quarter sooner (docs/internals/performance.md).
 build: ## build bin/leslie (the default)
 	@version=$$(git describe --tags --always --dirty 2>/dev/null || echo dev); \
 	echo "building bin/leslie $$version"; \
@@ -179,8 +179,10 @@ short: build ## a sample of torture, and half a minute of soak
 	@echo "== torture, a sample"; CGO_ENABLED=0 $(GO) run $(TAGS) ./test/lab/torture -leslie bin/leslie -short -seed 1
 	@echo "== soak, half a minute"; CGO_ENABLED=0 $(GO) run $(TAGS) ./test/lab/soak -leslie bin/leslie -short
 
-docs: ## write docs/codes.md anew from the code tables
+docs: ## write the codes, the commands and the answers in the documents anew
 	CGO_ENABLED=0 $(GO) test $(TAGS) ./test/source -count=1 -run Codes -update
+	CGO_ENABLED=0 $(GO) test $(TAGS) ./cmd/leslie -count=1 -run CommandsDocument -update
+	CGO_ENABLED=0 $(GO) test $(TAGS) ./test/proctest -count=1 -run Pages -update
 
 # The version and the time of what is made for others: those of the commit, so that two
 # runs make the same. SOURCE_DATE_EPOCH names another time.

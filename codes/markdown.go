@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// WriteMarkdown writes the table as Markdown for docs/codes.md: an overview under
+// WriteMarkdown writes the table as Markdown for docs/reference/codes.md: an overview under
 // a second-level heading, then a section for each code under a third-level one.
 // The output depends only on the table. It returns only errors of w.
 func WriteMarkdown(w io.Writer) error {

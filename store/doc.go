@@ -92,6 +92,6 @@
 // Below are packages: internal/saferoot (opening files, steps on the disk), internal/content
 // (blobs), internal/scan (artifacts), internal/filework (stages, carrying out steps),
 // internal/statefile, internal/journal and internal/archive (the forms of these files),
-// internal/jsonl, internal/logfile, internal/lockfile. docs/store.md describes the format of
+// internal/jsonl, internal/logfile, internal/lockfile. docs/internals/store.md describes the format of
 // every file.
 package store

@@ -18,7 +18,7 @@ import (
 
 func TestTheExamplesOfTheDocumentationAreReal(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../docs/store.md")
+	text, err := os.ReadFile("../docs/internals/store.md")
 	require.NoError(t, err)
 	blocks := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(text), -1)
 	require.Len(t, blocks, 6)

@@ -251,7 +251,7 @@ var table = [...]Entry{
 		Template:    "One of the remote's servers lacks what follows revision {revision}, or has it damaged; another server had it",
 		Context:     []string{"revision"},
 		Explanation: "Nothing is lost while another server has it.",
-		Hint:        "Tell who runs the servers: docs/machines.md says how a damaged copy is healed",
+		Hint:        "Tell who runs the servers: leslie help topics machines says how a damaged copy is healed",
 	},
 	{
 		Code: SingleServer, Name: "SingleServer", Kind: "single_server",

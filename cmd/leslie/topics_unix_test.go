@@ -18,13 +18,13 @@ func TestADocumentIsDrawnForAPerson(t *testing.T) {
 	s := openTerminal(t, b, 70, 300)
 	s.run("help", "topics", "observing")
 	drawn := strings.Join(s.lines(), "\n")
-	assert.True(t, strings.HasPrefix(drawn, "Waiting and observing\n\nwait and observe --follow tell people"), drawn[:200])
-	assert.Contains(t, drawn, "\n    leslie wait thread-a thread-b  ")
+	assert.True(t, strings.HasPrefix(drawn, "See what happens, wait, search\n\nWhat waits, what runs\n\n    $ leslie ask docs"), drawn[:200])
+	assert.Contains(t, drawn, "\n    leslie wait docs lexer  ")
 	assert.NotContains(t, drawn, "](")
 
 	s = openTerminal(t, b, 70, 24, "LESLIE_PAGER=head -n 2")
 	s.run("help", "topics", "observing")
-	assert.Equal(t, "Waiting and observing", strings.Join(s.lines(), ""))
+	assert.Equal(t, "See what happens, wait, search", strings.Join(s.lines(), ""))
 
 	text, _ := docs.Text("observing")
 	b.must(t, "help", "topics", "observing")

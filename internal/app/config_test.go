@@ -18,7 +18,7 @@ import (
 
 func TestThePageOfTheConfigurationHasEveryKey(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "configuration.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "configuration.md"))
 	require.NoError(t, err)
 	both, users := ConfigKeys()
 	for _, key := range slices.Concat(both, users) {

@@ -227,7 +227,7 @@ func contentBlob(id thread.BlobID, path, by string) thread.NamedBlob {
 }
 
 // replacedFile is an entry of the list of files that a merge replaced, as in
-// docs/store.md; undo does not need what the merge wrote there.
+// docs/internals/store.md; undo does not need what the merge wrote there.
 type replacedFile struct {
 	Path   string        `json:"path"`
 	Before thread.BlobID `json:"before"` // "" for no file

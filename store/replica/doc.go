@@ -19,7 +19,7 @@
 //
 // The truth is one log on NATS JetStream, one line for each operation; each machine's store is
 // a copy of all that follows from it. The seam is store.Update, between making the next state
-// and committing it. docs/machines.md says what users and operators have to know.
+// and committing it. docs/guides/machines.md says what users and operators have to know.
 //
 //		Update, under the copy's lock      load -> rules -> publish files (publish.go) -> announce (announce.go): append a line
 //		                                   conflict: read what came first (catchup.go), the rules again; the second time, or where

@@ -10,7 +10,7 @@ import (
 
 // This file lists the measured commands and their limits.
 
-// The limits that docs/performance.md promises.
+// The limits that docs/internals/performance.md promises.
 const (
 	startLimit  = 3.0  // --version, by the empty program
 	writeLimit  = 2.4  // spawn, reference, lifecycle, by the durable floor

@@ -1,7 +1,7 @@
 // Bench compares leslie with baselines ("floors"): an empty program, one that reads the
 // same bytes, one that replaces them durably. It prints each command's cost as a multiple
 // of its floor, because milliseconds depend on the machine, and which targets of
-// docs/performance.md are met.
+// docs/internals/performance.md are met.
 //
 // All runs alternate (leslie, floor, leslie, floor, ...), so that a busy moment affects
 // both. Times are those of whole processes, with their CPU time and peak memory as the

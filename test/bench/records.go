@@ -12,7 +12,7 @@ import (
 // dependencies, as a real project has them. A record depends on its number alone, so none
 // has to be kept in memory.
 
-// by, thread, objective and reference are records as docs/store.md describes them.
+// by, thread, objective and reference are records as docs/internals/store.md describes them.
 type by struct {
 	At    time.Time `json:"at"`
 	As    string    `json:"as"`

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// This file writes a store as docs/store.md describes it, without leslie's own code:
+// This file writes a store as docs/internals/store.md describes it, without leslie's own code:
 // each operation to the journal, live records to the state, archived ones to the
 // archive. It streams, so that a store of any size needs little memory. `leslie doctor`
 // then checks it.

@@ -94,7 +94,7 @@ func (s *stage) split() {
 	s.run("spawn", "--id", "commands-part", "--parent", "main", "--intent", "Explain the commands",
 		"--inherit", "full", "--ref", "store-part", "--depends-on", "store-part", "--tag", "docs")
 	s.write("store-part", "plan.md", "# Plan\n\n- [x] Explain the store\n- [ ] Explain the commands\n")
-	s.copy("docs/store.md", "store-part", "store.md")
+	s.copy("docs/internals/store.md", "store-part", "store.md")
 	s.run("list")
 	s.run("list", "--ready")
 }

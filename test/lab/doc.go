@@ -15,7 +15,7 @@
 //     model (journal.go).
 //   - Running leslie and ending it early (project.go, kill.go, tracer.go), and counting (report.go).
 //
-// Only what is visible from outside: the command line and the files that docs/store.md describes.
+// Only what is visible from outside: the command line and the files that docs/internals/store.md describes.
 // Nothing here imports leslie's packages. What is done to leslie, and what is checked then, is in
 // the programs.
 package lab

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// This file reads the journal as docs/store.md describes it, and replays it.
+// This file reads the journal as docs/internals/store.md describes it, and replays it.
 
 // Operation is a line of the journal.
 type Operation struct {

@@ -34,7 +34,7 @@ type Thread struct {
 	Claimed     bool // the claim may have expired
 }
 
-// State is a state file as docs/store.md describes it.
+// State is a state file as docs/internals/store.md describes it.
 type State struct {
 	Revision   int64                      `json:"revision"`
 	Objectives map[string]json.RawMessage `json:"objectives"`

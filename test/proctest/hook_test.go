@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shownHook writes the hook of docs/capabilities.md to a file.
+// shownHook writes the hook of docs/reference/capabilities.md to a file.
 func shownHook(t *testing.T) string {
 	t.Helper()
-	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "capabilities.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "capabilities.md"))
 	require.NoError(t, err)
 	_, rest, found := strings.Cut(string(doc), "```sh\n#!/bin/sh\n")
-	require.True(t, found, "docs/capabilities.md shows a hook")
+	require.True(t, found, "docs/reference/capabilities.md shows a hook")
 	text, _, found := strings.Cut(rest, "```")
 	require.True(t, found)
 	name := filepath.Join(t.TempDir(), "before-tool")

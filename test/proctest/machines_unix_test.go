@@ -106,7 +106,7 @@ func TestTwoMachinesHaveOneServerAsThePageSays(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not there")
 	}
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "machines.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "machines.md"))
 	require.NoError(t, err)
 	_, section, ok := strings.Cut(string(page), "## One server in five minutes\n")
 	require.True(t, ok)

@@ -23,8 +23,8 @@ import (
 // This file compares documents with the code tables, the packages, the dependencies and
 // the files that they link to.
 
-// `go test ./test/source -run Codes -update` (make docs) writes docs/codes.md.
-var update = flag.Bool("update", false, "write docs/codes.md anew")
+// `go test ./test/source -run Codes -update` (make docs) writes docs/reference/codes.md.
+var update = flag.Bool("update", false, "write docs/reference/codes.md anew")
 
 const codesIntro = `# Codes
 
@@ -48,13 +48,13 @@ func TestCodesDocumentIsWhatTheTablesSay(t *testing.T) {
 	want.WriteByte('\n')
 	require.NoError(t, warnings.WriteMarkdown(&want))
 
-	name := filepath.Join(root, "docs", "codes.md")
+	name := filepath.Join(root, "docs", "reference", "codes.md")
 	if *update {
 		require.NoError(t, os.WriteFile(name, want.Bytes(), 0o644))
 	}
 	got, err := os.ReadFile(name)
 	require.NoError(t, err, "run `make docs`")
-	assert.Equal(t, want.String(), string(got), "docs/codes.md is out of date: run `make docs`")
+	assert.Equal(t, want.String(), string(got), "docs/reference/codes.md is out of date: run `make docs`")
 }
 
 func TestEveryPackageHasARowInTheArchitecture(t *testing.T) {
@@ -152,16 +152,49 @@ func TestFilesOfTheSourceThatAreNamedAreThere(t *testing.T) {
 
 func TestLinksBetweenDocumentsLeadSomewhere(t *testing.T) {
 	t.Parallel()
-	link := regexp.MustCompile(`\]\(([^)#\s]+)[^)]*\)`)
+	link := regexp.MustCompile(`\]\(([^)#\s]*)(#[^)\s]*)?\)`)
 	for _, name := range documents(t) {
 		for _, m := range link.FindAllStringSubmatch(read(t, name), -1) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
-			_, err := os.Stat(filepath.Join(root, filepath.Dir(name), filepath.FromSlash(m[1])))
+			to := path.Join(path.Dir(name), m[1])
+			if m[1] == "" {
+				to = name
+			}
+			_, err := os.Stat(filepath.Join(root, filepath.FromSlash(to)))
 			assert.NoError(t, err, "%s links to %s", name, m[1])
+			if m[2] != "" && err == nil {
+				assert.Contains(t, anchors(read(t, to)), m[2], "%s links to %s%s", name, m[1], m[2])
+			}
 		}
 	}
+}
+
+// anchors are the addresses of a document's headings.
+func anchors(document string) (out []string) {
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(document, -1) {
+		plain := regexp.MustCompile(`[^\pL\pN _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		out = append(out, "#"+strings.ReplaceAll(plain, " ", "-"))
+	}
+	return out
+}
+
+// A page for users has one purpose, and no more words than somebody reads at once; what only those who work on leslie
+// need is in docs/internals. Pages that a program writes are looked up, not read.
+func TestAPageIsReadAtOnce(t *testing.T) {
+	t.Parallel()
+	all := 0
+	for _, name := range documents(t) {
+		if name != "README.md" && !strings.HasPrefix(name, "docs/") || strings.HasPrefix(name, "docs/internals/") ||
+			slices.Contains([]string{"docs/reference/codes.md", "docs/reference/commands.md"}, name) {
+			continue
+		}
+		n := len(strings.Fields(read(t, name)))
+		assert.LessOrEqual(t, n, 1200, "%s has %d words", name, n)
+		all += n
+	}
+	assert.LessOrEqual(t, all, 24000, "all pages together")
 }
 
 // documents returns every Markdown file of the project.

@@ -17,7 +17,7 @@ import (
 	"leslie/test/cluster"
 )
 
-// TestFigures prints the figures of docs/machines.md. It is no test: LESLIE_FIGURES asks
+// TestFigures prints the figures of docs/guides/machines.md. It is no test: LESLIE_FIGURES asks
 // for it, and the machine should have nothing else to do.
 func TestFigures(t *testing.T) {
 	if os.Getenv("LESLIE_FIGURES") == "" {

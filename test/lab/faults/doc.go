@@ -15,6 +15,6 @@
 //
 // # What belongs here
 //
-// Only what is visible from outside: the command line, the files that docs/store.md
+// Only what is visible from outside: the command line, the files that docs/internals/store.md
 // describes, and the servers' processes. One store of one machine is test/lab/soak's.
 package main

@@ -22,7 +22,7 @@ import (
 	"leslie/thread"
 )
 
-// This file measures what docs/machines.md says about time. It is the only one that uses
+// This file measures what docs/guides/machines.md says about time. It is the only one that uses
 // leslie's packages: to make a long history.
 
 const (

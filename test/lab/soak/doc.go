@@ -16,7 +16,7 @@
 //
 // # What belongs here
 //
-// Only what is visible from outside: the command line and the files that docs/store.md
+// Only what is visible from outside: the command line and the files that docs/internals/store.md
 // describes. Soak imports none of leslie's packages. test/lab/torture kills one process at
 // every system call.
 package main

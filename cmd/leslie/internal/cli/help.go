@@ -101,7 +101,7 @@ Exit statuses:
 
 	topicsHelp = `Documents: leslie help topics TOPIC (Markdown where no person reads it)
 
-{{rows .Commands}}`
+{{.Detail}}`
 
 	groupHelp = `Usage: leslie {{.Name}} SUBCOMMAND [flags] [operands]
 
@@ -159,7 +159,7 @@ func (c *Call) showHelp(cc *urfave.Context, all []*Command) error {
 		if !document {
 			topic = name
 		}
-	} else if document && (cmd != nil || len(subs) > 0) {
+	} else if document && (cmd != nil || len(subs) > 0 || topic == "commands") {
 		document = false
 	}
 	switch {
@@ -181,7 +181,7 @@ func (c *Call) showHelp(cc *urfave.Context, all []*Command) error {
 	case len(subs) > 0:
 		c.showTemplate(cc, groupHelp, helpTopic{Name: topic, Commands: commandRows(subs), About: subs, Whole: whole})
 	case topic == "topics":
-		c.showTemplate(cc, topicsHelp, helpTopic{Commands: documentRows()})
+		c.showTemplate(cc, topicsHelp, helpTopic{Detail: c.helpPage().documents()})
 	case document:
 	case wanted:
 		c.showTemplate(cc, wishHelp, wish.topic())
@@ -212,12 +212,19 @@ func (c *Call) worthALook() bool {
 	return true
 }
 
-// documentRows are the topics of the project's documents.
-func documentRows() (out []helpRow) {
-	for _, t := range docs.Topics() {
-		out = append(out, helpRow{t.Name, t.Title})
+// documents has the topics of the project's documents, by their folders.
+func (h helpPage) documents() string {
+	var parts []string
+	for _, folder := range docs.Folders() {
+		var own []helpRow
+		for _, t := range docs.Topics() {
+			if t.Folder == folder.Name {
+				own = append(own, helpRow{t.Name, t.Title})
+			}
+		}
+		parts = append(parts, folder.Title+":\n"+h.rows(own))
 	}
-	return out
+	return strings.Join(parts, "\n")
 }
 
 // showTemplate executes a template with the library's help printer. What it prints becomes the

@@ -127,7 +127,7 @@ func helpOfCommands(all []*Command) (out []helpOfCommand) {
 		}
 		for _, g := range HelpGroups() {
 			if slices.Contains(strings.Fields(g.Names), cmd.Path()[0]) {
-				one.Group = g.title
+				one.Group = g.Title
 			}
 		}
 		for _, o := range ShownOptions(cmd.writeFlags(writeFlags())) {

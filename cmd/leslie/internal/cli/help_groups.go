@@ -10,7 +10,7 @@ import (
 
 // helpGroup is a heading of help with its commands, in the order of a person's work. A
 // name stands for its subcommands, too.
-type helpGroup struct{ title, Names string }
+type helpGroup struct{ Title, Names string }
 
 // HelpGroups are the headings of help, in its order.
 func HelpGroups() []helpGroup {
@@ -54,23 +54,26 @@ func topicOf(command string) string {
 	first, _, _ := strings.Cut(command, " ")
 	for _, t := range []struct{ topic, commands string }{
 		{"tutorial", "init objective spawn"},
-		{"agents", "claim renew release run agents hook context inject ask answer questions lifecycle done cancel suspend " +
-			"resume archive reopen"},
+		{"agents", "run agents transcript"},
+		{"claims", "claim renew release lifecycle done cancel suspend resume archive reopen"},
+		{"working", "context inject"},
 		{"code", "code diff land drop"},
 		{"merging", "merge pull merge-file"},
 		{"undo", "undo redo checkpoint rollback"},
-		{"observing", "observe wait history logs stats transcript"},
-		{"capabilities", "transfer approvals approve deny revoke"},
-		{"permissions", "can"},
+		{"observing", "observe wait history logs stats status search list"},
+		{"capabilities", "transfer approvals approve deny revoke ask answer questions can"},
 		{"reviewing", "comment comments review"},
 		{"machines", "remote connect publish"},
 		{"relations", "reference update artifacts show"},
-		{"terminal", "list status search batch completion"},
-		{"reliability", "doctor"},
+		{"terminal", "completion"},
+		{"ci", "batch"},
+		{"recovery", "doctor"},
 		{"codes", "explain"},
-		{"import", "import export"},
+		{"import", "import"},
+		{"backup", "export"},
 		{"configuration", "config"},
-		{"setup", "setup uninstall"},
+		{"setup", "setup hook"},
+		{"uninstall", "uninstall"},
 		{"tui", "tui"},
 		{"report", "report"},
 		{"graph", "graph"},
@@ -94,7 +97,7 @@ func (h helpPage) grouped(all []*Command) string {
 			return slices.Index(names,
 				a.Path()[0]) - slices.Index(names, b.Path()[0])
 		})
-		b.WriteString(g.title + ":\n" + h.rows(commandRows(own)) + "\n")
+		b.WriteString(g.Title + ":\n" + h.rows(commandRows(own)) + "\n")
 	}
 	return b.String()
 }

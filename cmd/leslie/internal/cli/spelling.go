@@ -6,7 +6,7 @@ import (
 
 // This file accepts spellings of the Node edition (1.x). Lint replaces each by today's
 // flag or operand, so commands, the journal and request ids know only today's. Help and
-// completion do not show them; docs/import.md lists them.
+// completion do not show them; docs/guides/import.md lists them.
 
 // oldSpelling is the meaning of an old flag today.
 type oldSpelling struct {

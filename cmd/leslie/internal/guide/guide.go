@@ -24,7 +24,7 @@ const (
 )
 
 // Block returns the block. Every agent reads it in every session, so it has the round, what an
-// answer looks like, and the rules whose breach has cost somebody work; docs/working.md has the rest.
+// answer looks like, and the rules whose breach has cost somebody work; docs/guides/working.md has the rest.
 func Block() string {
 	return fmt.Sprintf("%s v%d: this block is leslie's; leslie init rewrites it -->\n", Begin, guideVersion) + strings.ReplaceAll(`## Working with leslie
 

@@ -13,11 +13,11 @@ import (
 	"leslie/warnings"
 )
 
-// TestEveryCodeHasOneMessage: explain and docs/codes.md show the message that an error with
+// TestEveryCodeHasOneMessage: explain and docs/reference/codes.md show the message that an error with
 // its facts has, with the names of its details in place of their values.
 func TestEveryCodeHasOneMessage(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "codes.md"))
+	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "reference", "codes.md"))
 	require.NoError(t, err)
 	var all []explained
 	for _, e := range codes.Table() {
