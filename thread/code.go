@@ -483,7 +483,8 @@ func soleCode(raw json.RawMessage) Code {
 
 func (v *inverting) codeConflict() *codes.Error {
 	return v.conflict("it made a branch and a worktree, or removed them").
-		WithHint("leslie drop " + string(v.op.ThreadID) + " throws the thread, its worktree and its branch away, and leslie code remove " + string(v.op.ThreadID) + " the worktree alone")
+		WithHint("leslie drop "+string(v.op.ThreadID)+" throws the thread, its worktree and its branch away, and leslie code remove "+string(v.op.ThreadID)+" the worktree alone").
+		WithNext("leslie drop "+string(v.op.ThreadID)+" --dry-run", "leslie history")
 }
 
 // TakeBackCode is Invert for the operation that began to make a thread's code, which

@@ -17,6 +17,7 @@ import (
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/external"
+	"leslie/internal/fact"
 	"leslie/thread"
 )
 
@@ -58,9 +59,9 @@ func FuzzEscape(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		out := page.Escape(s)
 		require.True(t, utf8.ValidString(out))
-		require.Equal(t, -1, strings.IndexFunc(out, page.Hidden), "%q became %q", s, out)
+		require.Equal(t, -1, strings.IndexFunc(out, fact.Hidden), "%q became %q", s, out)
 		require.Equal(t, out, page.Escape(out))
-		if utf8.ValidString(s) && strings.IndexFunc(s, page.Hidden) < 0 {
+		if utf8.ValidString(s) && strings.IndexFunc(s, fact.Hidden) < 0 {
 			require.Equal(t, s, out)
 		}
 	})
@@ -85,7 +86,7 @@ func FuzzTextAnswers(f *testing.F) {
 		}
 		require.Len(t, lines, want, "%q", p.String())
 		for _, l := range lines {
-			require.Equal(t, -1, strings.IndexFunc(l, page.Hidden), "%q", l)
+			require.Equal(t, -1, strings.IndexFunc(l, fact.Hidden), "%q", l)
 		}
 	})
 }
@@ -137,7 +138,7 @@ func TestAForgedStateDoesNotSpeakWithTheTerminal(t *testing.T) {
 	} {
 		b.leslie(strings.Fields(line)...)
 		for _, l := range strings.Split(b.out.String()+b.err.String(), "\n") {
-			assert.Equal(t, -1, strings.IndexFunc(l, page.Hidden), "%s: %q", line, l)
+			assert.Equal(t, -1, strings.IndexFunc(l, fact.Hidden), "%s: %q", line, l)
 		}
 	}
 }

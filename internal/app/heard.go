@@ -22,7 +22,7 @@ import (
 func (c *Call) hear() { c.store.Hear(c.caller.Actor, c.Now()) }
 
 // newHolders returns who got or extended a claim by an operation of the caller, for itself
-// or for a run.
+// or for a run; also the caller, if it changed a thread that somebody had given to it.
 func (c *Call) newHolders(s *thread.State, changes []thread.Change) (holders []string) {
 	for _, change := range changes {
 		id, ok := strings.CutPrefix(change.Record, thread.TableThreads+"/")
@@ -32,7 +32,7 @@ func (c *Call) newHolders(s *thread.State, changes []thread.Change) (holders []s
 		was, _ := thread.MemberOf(change.Before, "claim")
 		is, _ := thread.MemberOf(change.After, "claim")
 		t, _ := s.Threads.Peek(id)
-		if t.Claim == nil || bytes.Equal(was, is) {
+		if t.Claim == nil || bytes.Equal(was, is) && (t.Claim.Holder != c.caller.Actor || !c.store.HeardOf(c.caller.Actor).IsZero()) {
 			continue
 		}
 		if holder := t.Claim.Holder; holder == c.caller.Actor || holder == thread.RunHolder(t.ID) {

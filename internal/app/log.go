@@ -42,7 +42,8 @@ func (c *Call) logCall(failure *codes.Error) {
 		logger.LogAttrs(c.ctx, slog.LevelInfo, c.note, c.logAttrs("", facts)...)
 	}
 	path := c.store.Path(store.LogsDir + "/leslie.log")
-	if err := c.store.AppendLog(h.lines); err != nil && !c.request.ReadOnly {
+	// An uninstall has taken the store away.
+	if err := c.store.AppendLog(h.lines); err != nil && !c.request.ReadOnly && Exists(c.store.Path("")) {
 		c.Warn(warnings.LogUnwritable.New(fact.Of("path", c.store.Relative(path)), fact.Of("reason", codes.Reason(err))))
 	}
 }

@@ -317,7 +317,9 @@ type ClaimRecord struct {
 	As     thread.ActorKind `json:"as"`
 	Until  time.Time        `json:"until"`
 	// HeardAt is when the holder was last heard of, and Silent how long ago that is.
-	HeardAt time.Time     `json:"heardAt"`
+	HeardAt time.Time `json:"heardAt"`
+	// Unheard: somebody gave the holder the thread, and nothing was heard of it since.
+	Unheard bool          `json:"unheard,omitempty"`
 	Silent  time.Duration `json:"-"`
 }
 
@@ -330,8 +332,12 @@ func CurrentClaim(c *Call, t thread.Thread) *ClaimRecord {
 	if held == nil {
 		return nil
 	}
+	if held.Holder == c.caller.Actor && c.store.HeardOf(held.Holder).IsZero() { // somebody gave it the thread
+		c.store.HearHolder(held.Holder, c.Now())
+	}
 	d := &ClaimRecord{Holder: held.Holder, As: held.As, Until: held.Until, HeardAt: c.heardOf(t, held)}
 	d.Silent = c.Now().Sub(d.HeardAt)
+	d.Unheard = t.Given(c.Now()) != nil && !d.HeardAt.After(held.At)
 	return d
 }
 

@@ -270,7 +270,30 @@ func Escaped(doc []byte) []byte {
 
 // Unseen reports whether a character controls a terminal, or is invisible. A line feed does
 // not count.
-func Unseen(r rune) bool { return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) }
+func Unseen(r rune) bool { return r != '\n' && Hidden(r) }
+
+// Hidden reports whether a terminal acts on a character, or it hides or reorders others.
+func Hidden(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
+}
+
+// Visible returns a text with the characters that hides names as escapes (\x1b, \u202e). What is not UTF-8
+// becomes U+FFFD.
+func Visible(text string, hides func(rune) bool) string {
+	if !strings.ContainsFunc(text, hides) && utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if hides(r) {
+			q := strconv.QuoteRuneToASCII(r)
+			b.WriteString(q[1 : len(q)-1])
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
 
 // JSON encodes v as in answers: compact, without HTML escapes and without a newline.
 // Errors: those of encoding/json.

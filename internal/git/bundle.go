@@ -10,9 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"leslie/codes"
-	"leslie/internal/fact"
 )
 
 // This file takes commits of a branch to another clone of the repository, as git bundles them.
@@ -99,7 +96,7 @@ func (r *Repo) Unbundle(ctx context.Context, bundle []byte) error {
 	defer remove()
 	file := filepath.Join(dir, "bundle")
 	if err := os.WriteFile(file, bundle, 0o600); err != nil {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", file), fact.Of("reason", codes.Reason(err)))
+		return writeFailed(file, err)
 	}
 	_, err = r.at(ctx, command{args: []string{"bundle", "unbundle", file}})
 	var f *failure

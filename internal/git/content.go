@@ -47,7 +47,7 @@ func (w Worktree) withContent(ctx context.Context, use func(run runner) error) e
 	defer remove()
 	index, objects := filepath.Join(dir, "index"), filepath.Join(dir, "objects")
 	if err := os.Mkdir(objects, 0o700); err != nil {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", objects), fact.Of("reason", codes.Reason(err)))
+		return writeFailed(objects, err)
 	}
 	if err := copyIndex(filepath.Join(w.Admin, "index"), index); err != nil {
 		return err
@@ -118,10 +118,7 @@ func copyIndex(from, to string) error {
 	if err = os.WriteFile(to, data, 0o600); err == nil {
 		err = os.Chtimes(to, written, written)
 	}
-	if err != nil {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", to), fact.Of("reason", codes.Reason(err)))
-	}
-	return nil
+	return writeFailed(to, err)
 }
 
 // readIndex reads an index and when it was written, both of the same file: git replaces it.

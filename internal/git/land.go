@@ -478,7 +478,7 @@ func (w Worktree) putBack(ctx context.Context, changed []TreeChange, lock *os.Fi
 	}
 	for _, path := range extra {
 		if err := os.Remove(filepath.Join(w.Dir, filepath.FromSlash(path))); err != nil {
-			return codes.WriteFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
+			return writeFailed(path, err)
 		}
 	}
 	if len(back) == 0 {

@@ -61,17 +61,21 @@ func (r *Repo) holdNamed(name, what string) (*os.File, error) {
 		return nil, codes.WorktreeBusy.Wrap(err, fact.Of("path", r.Admin), fact.Of("what", what)).
 			WithHint("Wait until it has ended, then repeat the call")
 	}
-	return nil, lockFailed(path, err)
+	return nil, writeFailed(path, err)
 }
 
-func lockFailed(path string, err error) error {
+// writeFailed is T505 for an error about a path, nil for none.
+func writeFailed(path string, err error) error {
+	if err == nil {
+		return nil
+	}
 	return codes.WriteFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
 }
 
 // leaving runs a git that may leave lock files, with the lock of leslie's that it inherits.
 func leaving(ctx context.Context, run func(context.Context, command) ([]byte, error), c command, lock *os.File, left []string) ([]byte, error) {
 	if _, err := lock.WriteAt([]byte(strings.Join(left, "\n")), 0); err != nil {
-		return nil, lockFailed(lock.Name(), err)
+		return nil, writeFailed(lock.Name(), err)
 	}
 	c.files = inherited(lock)
 	out, err := run(ctx, c)
@@ -88,7 +92,7 @@ func leaving(ctx context.Context, run func(context.Context, command) ([]byte, er
 // forget says that no git with the lock runs, and that none was killed.
 func forget(lock *os.File) error {
 	if err := lock.Truncate(0); err != nil {
-		return lockFailed(lock.Name(), err)
+		return writeFailed(lock.Name(), err)
 	}
 	return nil
 }
@@ -117,7 +121,7 @@ func dropLeft(lock *os.File) error {
 			continue // it was somebody else's
 		}
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return lockFailed(name, err)
+			return writeFailed(name, err)
 		}
 	}
 	return forget(lock)

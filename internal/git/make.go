@@ -115,7 +115,7 @@ func (r *Repo) quiet(ctx context.Context, m WorktreeSpec) error {
 	}
 	left := filepath.Join(r.Admin, "refs", "heads", filepath.FromSlash(m.Branch)+".lock")
 	if err := os.Remove(left); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-		return lockFailed(left, err)
+		return writeFailed(left, err)
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func removeAll(dir string) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		path = e.Path
 	}
-	return codes.WriteFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
+	return writeFailed(path, err)
 }
 
 // Ref returns the full name of the ref that a revision names, "" if it names a commit in

@@ -7,9 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"leslie/codes"
-	"leslie/internal/fact"
 )
 
 // This file computes merges without touching a worktree.
@@ -177,7 +174,7 @@ func (r *Repo) PutBlobs(ctx context.Context, contents [][]byte) ([]string, error
 	for i, content := range contents {
 		name := filepath.Join(dir, strconv.Itoa(i))
 		if err := os.WriteFile(name, content, 0o600); err != nil {
-			return nil, codes.WriteFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", codes.Reason(err)))
+			return nil, writeFailed(name, err)
 		}
 		names.WriteString(name + "\n")
 	}

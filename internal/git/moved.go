@@ -4,9 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"leslie/codes"
-	"leslie/internal/fact"
 )
 
 // This file finds worktrees again that somebody moved, or whose repository somebody moved,
@@ -38,7 +35,7 @@ func (w Worktree) Rejoin() (changed bool, err error) {
 	if place := placeOf(w.Admin); place == "" || !sameFolder(place, w.Dir) {
 		changed = true
 		if err := os.WriteFile(filepath.Join(w.Admin, "gitdir"), []byte(filepath.Join(w.Dir, ".git")+"\n"), 0o666); err != nil {
-			return false, codes.WriteFailed.Wrap(err, fact.Of("path", w.Admin), fact.Of("reason", codes.Reason(err)))
+			return false, writeFailed(w.Admin, err)
 		}
 	}
 	if gitdirOf(w.Dir) != w.Admin {

@@ -10,9 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"leslie/codes"
-	"leslie/internal/fact"
 )
 
 // This file removes a worktree and brings it back with what a rescue keeps.
@@ -42,10 +39,7 @@ func (m Removal) MoveAside() error {
 		}
 		return m.busy("A removal that has not ended (" + m.aside() + ")")
 	}
-	if err := os.Rename(m.Dir, m.aside()); err != nil {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", m.Dir), fact.Of("reason", codes.Reason(err)))
-	}
-	return nil
+	return writeFailed(m.Dir, os.Rename(m.Dir, m.aside()))
 }
 
 // MoveBack gives the folder its name again.
@@ -255,7 +249,7 @@ func (w Worktree) Remake(ctx context.Context) error {
 		return err
 	}
 	if err := os.MkdirAll(w.Dir, 0o777); err != nil {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", w.Dir), fact.Of("reason", codes.Reason(err)))
+		return writeFailed(w.Dir, err)
 	}
 	if err := w.link(filepath.Join(w.Dir, ".git")); err != nil {
 		return err
@@ -287,10 +281,7 @@ func (w Worktree) Relink() (bool, error) {
 }
 
 func (w Worktree) link(file string) error {
-	if err := os.WriteFile(file, []byte("gitdir: "+w.Admin+"\n"), 0o666); err != nil {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", w.Dir), fact.Of("reason", codes.Reason(err)))
-	}
-	return nil
+	return writeFailed(w.Dir, os.WriteFile(file, []byte("gitdir: "+w.Admin+"\n"), 0o666))
 }
 
 func there(name string) bool {
@@ -387,10 +378,7 @@ func rename(from, to string) error {
 	if there(to) || !there(from) {
 		return nil
 	}
-	if err := os.Rename(from, to); err != nil {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", from), fact.Of("reason", codes.Reason(err)))
-	}
-	return nil
+	return writeFailed(from, os.Rename(from, to))
 }
 
 func (r *Repo) restore(ctx context.Context, x Restoring, dir string) (Worktree, error) {
@@ -487,10 +475,7 @@ func (w Worktree) put(name string, content []byte) error {
 	if err == nil {
 		err = os.Rename(name+".leslie", name)
 	}
-	if err != nil {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", codes.Reason(err)))
-	}
-	return nil
+	return writeFailed(name, err)
 }
 
 // Restored reports whether a Restore or a Remake has ended and Unlock has not run.
@@ -505,10 +490,7 @@ func (w Worktree) Unlock() error {
 	if !w.Restored() {
 		return nil
 	}
-	if err := os.Remove(name); err != nil {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", codes.Reason(err)))
-	}
-	return nil
+	return writeFailed(name, os.Remove(name))
 }
 
 // fill gives a fresh worktree the files and the index of a rescue.
@@ -558,7 +540,7 @@ func (w Worktree) fill(ctx context.Context, c Commit, kept *rescue) error {
 func openRoot(dir string) (*os.Root, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, codes.WriteFailed.Wrap(err, fact.Of("path", dir), fact.Of("reason", codes.Reason(err)))
+		return nil, writeFailed(dir, err)
 	}
 	return root, nil
 }
@@ -611,7 +593,7 @@ func (f filling) write(want map[string]Blob) error {
 		contents, err := f.w.repo.Blobs(f.ctx, unique(objects))
 		for i := 0; i < len(names) && err == nil; i++ {
 			if err = f.one(names[i], want[names[i]].Mode, contents[objects[i]]); err != nil {
-				err = codes.WriteFailed.Wrap(err, fact.Of("path", filepath.Join(f.w.Dir, filepath.FromSlash(names[i]))), fact.Of("reason", codes.Reason(err)))
+				err = writeFailed(filepath.Join(f.w.Dir, filepath.FromSlash(names[i])), err)
 			}
 		}
 		names, objects = nil, nil

@@ -6,9 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"leslie/codes"
-	"leslie/internal/fact"
 )
 
 // scratchDir is the folder in the repository in which private folders are made. git
@@ -30,7 +27,7 @@ func (r *Repo) scratch() (dir string, remove func(), err error) {
 	if err != nil {
 		parent = os.TempDir()
 		if dir, err = os.MkdirTemp(parent, "leslie-git-"); err != nil {
-			return "", nil, codes.WriteFailed.Wrap(err, fact.Of("path", parent), fact.Of("reason", codes.Reason(err)))
+			return "", nil, writeFailed(parent, err)
 		}
 	} else {
 		sweep(parent, dir)

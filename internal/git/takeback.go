@@ -284,7 +284,7 @@ func (w Worktree) resume(ctx context.Context, back Landing, lock *os.File) (done
 		}
 	}
 	if err := os.WriteFile(w.undoing(), []byte(note), 0o644); err != nil {
-		return false, lockFailed(w.undoing(), err)
+		return false, writeFailed(w.undoing(), err)
 	}
 	return false, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"leslie/internal/fact"
 	"leslie/thread"
 )
 
@@ -166,15 +167,4 @@ func mermaidText(text string) string {
 
 // shown is a text in one line: what controls a terminal, or hides or reorders other
 // characters, becomes an escape.
-func shown(text string) string {
-	var b strings.Builder
-	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {
-			q := strconv.QuoteRuneToASCII(r)
-			b.WriteString(q[1 : len(q)-1])
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
+func shown(text string) string { return fact.Visible(text, fact.Hidden) }

@@ -2,9 +2,8 @@ package report
 
 import (
 	"io"
-	"strconv"
-	"strings"
-	"unicode"
+
+	"leslie/internal/fact"
 )
 
 // This file shows characters that would hide or reorder others: a command that somebody is
@@ -16,28 +15,12 @@ func hides(r rune) bool {
 	switch r {
 	case '\n', '\r', '\t', '\u200c', '\u200d':
 		return false
-	case '\u2028', '\u2029':
-		return true
 	}
-	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
+	return fact.Hidden(r)
 }
 
 // visible returns a text with such characters as escapes.
-func visible(text string) string {
-	if !strings.ContainsFunc(text, hides) {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if hides(r) {
-			q := strconv.QuoteRuneToASCII(r)
-			b.WriteString(q[1 : len(q)-1])
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
+func visible(text string) string { return fact.Visible(text, hides) }
 
 // showing writes what is written to it with such characters as escapes. Escapes have no
 // character that HTML acts on. Each write has whole characters, as a template's have.

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
+
+	"leslie/internal/fact"
 )
 
 // This file has styled text: cutting and wrapping it by the cells of a terminal.
@@ -221,7 +223,7 @@ const tab = "    "
 // visible returns a text without characters that a terminal acts on, or that hide or
 // reorder others: they are shown as escapes. What joins emoji to one stays.
 func visible(text string) string {
-	if !strings.ContainsFunc(text, acts) && utf8.ValidString(text) {
+	if !strings.ContainsFunc(text, fact.Hidden) && utf8.ValidString(text) {
 		return text
 	}
 	var b strings.Builder
@@ -230,7 +232,7 @@ func visible(text string) string {
 		switch {
 		case r == '\t':
 			b.WriteString(tab)
-		case acts(r) && !joinsEmoji(runes, i):
+		case fact.Hidden(r) && !joinsEmoji(runes, i):
 			q := strconv.QuoteRuneToASCII(r)
 			b.WriteString(q[1 : len(q)-1])
 		default:
@@ -249,10 +251,6 @@ func joinsEmoji(runes []rune, at int) bool {
 	}
 	before, after := runes[at-1], runes[at+1]
 	return (before == asEmoji || unicode.In(before, unicode.So, unicode.Sk)) && unicode.Is(unicode.So, after)
-}
-
-func acts(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
 }
 
 // many formats a count with a word whose plural ends in s.

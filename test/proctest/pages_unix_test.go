@@ -52,7 +52,7 @@ func TestPagesShowRealAnswers(t *testing.T) {
 			t.Parallel()
 			p := newPlayer(t)
 			played := p.page(string(text))
-			if *update {
+			if *update && p.differs {
 				require.NoError(t, os.WriteFile(name, []byte(played), 0o644))
 			}
 		})
@@ -64,12 +64,14 @@ type player struct {
 	t         *testing.T
 	home, dir string
 	ids       map[string]string // that leslie gave, by those that the page shows in their places
+	shows     map[string]string // the other way round
 	given     []string          // the ids that leslie gave, in order
+	differs   bool              // the page shows something else
 }
 
 // newPlayer makes a home and a repository with one commit.
 func newPlayer(t *testing.T) *player {
-	p := &player{t, t.TempDir(), filepath.Join(t.TempDir(), "project"), map[string]string{}, nil}
+	p := &player{t, t.TempDir(), filepath.Join(t.TempDir(), "project"), map[string]string{}, map[string]string{}, nil, false}
 	p.write(filepath.Join(p.home, ".gitconfig"), "[user]\n\tname = Ann\n\temail = ann@example.org\n[advice]\n\tdetachedHead = false\n")
 	p.write(filepath.Join(p.dir, "main.js"), "export function main() {\n\tserve()\n}\n")
 	p.shell("git init -q -b main && git add . && git commit -q -m first")
@@ -132,19 +134,32 @@ func (p *player) block(block string) string {
 		}
 		line, want := block[at[0]+2:at[1]], block[at[1]:end]
 		got := p.shown(p.shell(madeID.ReplaceAllStringFunc(line, func(id string) string { return cmp.Or(p.ids[id], p.newest(id), id) })))
-		if *update && timeless(want) != timeless(got) {
+		p.match(madeID, want, got)
+		p.match(commitID, want, got)
+		if *update { // the whole page, if anything differs: ids and commits are the same throughout
+			p.differs = p.differs || timeless(want) != timeless(got)
 			want = got
 			line = madeID.ReplaceAllStringFunc(line, func(id string) string { return cmp.Or(p.ids[id], p.newest(id), id) })
 		}
 		assert.Equal(p.t, timeless(want), timeless(got), line)
 		p.given = append(p.given, madeID.FindAllString(got, -1)...)
-		shown, given := madeID.FindAllString(want, -1), madeID.FindAllString(got, -1)
-		for i := range min(len(shown), len(given)) {
-			p.ids[shown[i]] = given[i]
-		}
 		out.WriteString("$ " + line + want)
 	}
 	return out.String()
+}
+
+// match notes which id or commit stands for one that the page shows: the same one throughout.
+func (p *player) match(of *regexp.Regexp, want, got string) {
+	shown, given := of.FindAllString(want, -1), of.FindAllString(got, -1)
+	for i := range min(len(shown), len(given)) {
+		is, known := p.ids[shown[i]]
+		was, stood := p.shows[given[i]]
+		if known && is != given[i] || stood && was != shown[i] {
+			assert.True(p.t, *update, "the page shows %s where it showed another one before", shown[i])
+			p.differs = true
+		}
+		p.ids[shown[i]], p.shows[given[i]] = given[i], shown[i]
+	}
 }
 
 // newest is the last id of a kind that leslie gave; a page that is written anew names ids that nobody knows.
@@ -170,6 +185,9 @@ func (p *player) shown(answer string) string {
 
 // madeID is an id that leslie makes.
 var madeID = regexp.MustCompile(`\b(obj|op|q|c|run|merge|appr|ckpt|inj|ref)-[a-z0-9]{8}\b`)
+
+// commitID is the beginning of one, as answers show it.
+var commitID = regexp.MustCompile(`\b[0-9a-f]{12}\b`)
 
 // shell runs lines as a person would, with leslie in the path. They may fail: pages show errors, too.
 func (p *player) shell(lines string) string {

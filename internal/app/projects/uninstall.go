@@ -22,6 +22,8 @@ type UninstallRequest struct {
 	Yes bool // do it; otherwise the answer says what would go
 	// KeepBranches leaves the branches of threads, with all of their commits.
 	KeepBranches bool
+	// DryRun: say what would go, and what stands in the way, which is an error otherwise.
+	DryRun bool
 	// Without is as in RemoveRequest.
 	Without func(text []byte) []byte
 }
@@ -32,6 +34,8 @@ type UninstallResult struct {
 	Worktrees []UninstalledCode `json:"worktrees"`
 	// Setup are the files that lose pieces of leslie setup.
 	Setup []string `json:"setup"`
+	// Blocked has, of a dry run, the threads whose work is nowhere else, each with what it is.
+	Blocked []string `json:"blocked,omitempty"`
 }
 
 // UninstalledCode is the worktree of a thread, and its branch.
@@ -56,8 +60,17 @@ func Uninstall(c *app.Call, in UninstallRequest) (*UninstallResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.findCode(c, owners, in.KeepBranches); err != nil {
+	nowhere, err := d.findCode(c, owners, in.KeepBranches)
+	if err != nil {
 		return nil, err
+	}
+	if d.Blocked = nowhere; len(nowhere) > 0 && !in.DryRun {
+		hint := "Look with leslie code; commit the files or remove them, then land the work (leslie land ID), or throw it away (leslie drop ID)"
+		if !in.KeepBranches {
+			hint += ". leslie uninstall --keep-branches leaves the branches with what is committed"
+		}
+		return nil, codes.InvalidArgument.New(fact.Of("reason", "work of threads is nowhere else: "+strings.Join(nowhere, ", "))).
+			WithHint(hint).WithNext("leslie code")
 	}
 	pieces := SetupRequest{Dir: d.Root, Scope: setup.ProjectScope, Remove: true, DryRun: !in.Yes}
 	if !in.Yes {
@@ -86,9 +99,9 @@ func Uninstall(c *app.Call, in UninstallRequest) (*UninstallResult, error) {
 	return d, d.take(c, found)
 }
 
-// findCode lists the worktrees of threads. Errors: T903 for work that is nowhere else; T801, T805.
-func (d *UninstallResult) findCode(c *app.Call, owners []thread.Thread, keepBranches bool) error {
-	var nowhere, own []string
+// findCode lists the worktrees of threads, and returns the threads with work that is nowhere else. Errors: T801, T805.
+func (d *UninstallResult) findCode(c *app.Call, owners []thread.Thread, keepBranches bool) (nowhere []string, err error) {
+	var own []string
 	for _, t := range owners {
 		if t.OwnedCode().Made.Branch {
 			own = append(own, t.Branch)
@@ -98,7 +111,7 @@ func (d *UninstallResult) findCode(c *app.Call, owners []thread.Thread, keepBran
 		one := UninstalledCode{t.ID, code.WorktreeDir(c, t), t.Branch, keepBranches || !t.OwnedCode().Made.Branch}
 		kept, err := code.CheckRemovable(c, t)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var work []string
 		switch state := t.OwnedCode().State; state {
@@ -107,12 +120,16 @@ func (d *UninstallResult) findCode(c *app.Call, owners []thread.Thread, keepBran
 			work = append(work, "its code is "+string(state))
 		}
 		if n := kept.Changed + kept.Untracked; n > 0 {
-			work = append(work, fmt.Sprintf("%d uncommitted files", n))
+			files := "files"
+			if n == 1 {
+				files = "file"
+			}
+			work = append(work, fmt.Sprintf("%d uncommitted %s", n, files))
 		}
 		if !one.BranchKept {
 			alone, err := onlyThere(c, t, own)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if alone {
 				work = append(work, "commits that only "+t.Branch+" has")
@@ -123,12 +140,7 @@ func (d *UninstallResult) findCode(c *app.Call, owners []thread.Thread, keepBran
 		}
 		d.Worktrees = append(d.Worktrees, one)
 	}
-	if len(nowhere) > 0 {
-		return codes.InvalidArgument.New(fact.Of("reason", "work of threads is nowhere else: "+strings.Join(nowhere, ", "))).
-			WithHint("Land it (leslie land ID), or throw it away (leslie drop ID), first. leslie uninstall --keep-branches leaves the branches").
-			WithNext("leslie code")
-	}
-	return nil
+	return nowhere, nil
 }
 
 // onlyThere reports whether the branch of a thread has commits that no branch has but those that go.

@@ -158,6 +158,8 @@ func (c *Call) showHelp(cc *urfave.Context, all []*Command) error {
 		text, document = docs.Text(name)
 		if !document {
 			topic = name
+			cmd, subs, whole = FindCommand(all, topic), within(all, topic), topicOf(topic)
+			wish, wanted = wishOf(topic)
 		}
 	} else if document && (cmd != nil || len(subs) > 0 || topic == "commands") {
 		document = false

@@ -83,7 +83,7 @@ func landedText(p *page.Page, i *landing.Item) {
 		} else if i.Removed.Ignored > 0 {
 			what += " and " + page.Plural(i.Removed.Ignored, "file") + " that git ignores"
 		}
-		p.Line("kept %s as %s (leslie code prune)", what, i.Removed.Ref)
+		p.Line("kept %s as %s until code.keep is over (leslie code prune)", what, i.Removed.Ref)
 	}
 	p.Field("undo", i.Undo)
 }

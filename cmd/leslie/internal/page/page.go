@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
+
+	"leslie/internal/fact"
 )
 
 // Page builds a text answer. Values from outside are escaped, so that no title or
@@ -168,26 +168,7 @@ func plainText(v any) (text string, ok bool) {
 }
 
 // Escape makes control and format characters visible, newlines among them.
-func Escape(s string) string {
-	if strings.IndexFunc(s, Hidden) < 0 && strings.ToValidUTF8(s, "") == s {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
-		if Hidden(r) {
-			q := strconv.QuoteRuneToASCII(r)
-			b.WriteString(q[1 : len(q)-1])
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// Hidden are characters that a terminal acts on or that hide or reorder others.
-func Hidden(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
-}
+func Escape(s string) string { return fact.Visible(s, fact.Hidden) }
 
 // MaxTitle is how many characters of a title, a name or a reason a line shows.
 const MaxTitle = 200

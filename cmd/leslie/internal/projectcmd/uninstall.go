@@ -55,6 +55,9 @@ func uninstalledLines(d *projects.UninstallResult, line func(format string, args
 		line("  what leslie setup put into %s", name)
 	}
 	onlyLines(&d.RemoveResult, line)
+	for _, work := range d.Blocked {
+		line("first: %s is nowhere else", work)
+	}
 	line("leslie export > FILE keeps the records and artifacts")
 }
 
@@ -77,7 +80,7 @@ func Uninstall() *cli.Command {
 }
 
 func runUninstall(c *cli.Call) (cli.Data, error) {
-	in := projects.UninstallRequest{Yes: c.On("yes"), KeepBranches: c.On("keep-branches"), Without: guide.Without}
+	in := projects.UninstallRequest{Yes: c.On("yes"), KeepBranches: c.On("keep-branches"), DryRun: c.On("dry-run"), Without: guide.Without}
 	if in.Yes && c.On("dry-run") {
 		c.Fault("--dry-run", "", "--dry-run cannot be used with --yes")
 	}

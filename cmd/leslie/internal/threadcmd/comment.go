@@ -18,7 +18,7 @@ import (
 func commentText(p *page.Page, d threads.CommentRecord) {
 	p.Line("comment %s  %s  %s  %s", d.CommentID, commentState(d), d.ThreadID, d.Where())
 	for line := range strings.Lines(d.Quote) {
-		p.Line("  > %s", strings.TrimRight(line, "\r\n"))
+		p.Line("  > %s", page.Styled(page.Visible(strings.TrimRight(line, "\r\n"))))
 	}
 	p.Lines("comment", d.Comment)
 	p.Line("  by %s (%s), %s", d.CreatedBy.Actor, d.CreatedBy.As, p.At(d.CreatedAt))

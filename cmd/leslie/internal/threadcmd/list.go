@@ -48,7 +48,7 @@ const manyEnded = 5
 // silence says how long ago the holder of a claim was last heard of, behind a comma; "" where
 // that is not worth a word.
 func silence(claim *app.ClaimRecord) string {
-	if claim == nil || claim.Silent < time.Minute {
+	if claim == nil || claim.Silent < time.Minute && !claim.Unheard {
 		return ""
 	}
 	return ", " + heardText(claim)
@@ -56,6 +56,9 @@ func silence(claim *app.ClaimRecord) string {
 
 // heardText says how long ago the holder of a claim was last heard of.
 func heardText(claim *app.ClaimRecord) string {
+	if claim.Unheard {
+		return "not heard of yet"
+	}
 	return "last heard of " + screen.Since(claim.Heard())
 }
 
