@@ -28,6 +28,13 @@ func (f ActorFilter) Actor(c *Call) string {
 	return f.By
 }
 
+// Faults returns what is wrong with the filter; requests that take nothing else that can be wrong embed it.
+func (f ActorFilter) Faults(name Names) []Fault {
+	k := NewChecks(name)
+	f.Check(k)
+	return k.Faults
+}
+
 // RecordFilter selects the records of a list: those that belong to threads, that somebody has made, or
 // that changed since. An empty field selects all.
 type RecordFilter struct {
@@ -35,13 +42,6 @@ type RecordFilter struct {
 	ActorFilter                 // who made it
 	Since       thread.Revision // only what changed after this revision
 	From        time.Time       // only what was made or decided at this time or later
-}
-
-// Faults returns what is wrong with the filter.
-func (f RecordFilter) Faults(name Names) []Fault {
-	k := NewChecks(name)
-	f.Check(k)
-	return k.Faults
 }
 
 // Filterable is what a RecordFilter looks at.

@@ -295,6 +295,14 @@ func Visible(text string, hides func(rune) bool) string {
 	return b.String()
 }
 
+// Plural is a count with a word whose plural ends in s.
+func Plural(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return strconv.Itoa(n) + " " + thing
+}
+
 // JSON encodes v as in answers: compact, without HTML escapes and without a newline.
 // Errors: those of encoding/json.
 func JSON(v any) ([]byte, error) {

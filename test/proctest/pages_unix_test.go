@@ -133,13 +133,13 @@ func (p *player) block(block string) string {
 			end = calls[i+1][0]
 		}
 		line, want := block[at[0]+2:at[1]], block[at[1]:end]
-		got := p.shown(p.shell(madeID.ReplaceAllStringFunc(line, func(id string) string { return cmp.Or(p.ids[id], p.newest(id), id) })))
+		typed := madeID.ReplaceAllStringFunc(line, func(id string) string { return cmp.Or(p.ids[id], p.newest(id), id) })
+		got := p.shown(p.shell(typed))
 		p.match(madeID, want, got)
 		p.match(commitID, want, got)
 		if *update { // the whole page, if anything differs: ids and commits are the same throughout
 			p.differs = p.differs || timeless(want) != timeless(got)
-			want = got
-			line = madeID.ReplaceAllStringFunc(line, func(id string) string { return cmp.Or(p.ids[id], p.newest(id), id) })
+			line, want = typed, got
 		}
 		assert.Equal(p.t, timeless(want), timeless(got), line)
 		p.given = append(p.given, madeID.FindAllString(got, -1)...)

@@ -26,13 +26,6 @@ type ListRequest struct {
 	Limit           int // look at the first of them; 0: at all
 }
 
-// Faults returns what is wrong with the request.
-func (in ListRequest) Faults(name app.Names) []app.Fault {
-	k := app.NewChecks(name)
-	in.Check(k)
-	return k.Faults
-}
-
 // ListResult has the code of threads, ordered as in a list.
 type ListResult struct {
 	app.Items[Item]

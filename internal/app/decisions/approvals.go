@@ -50,11 +50,10 @@ func ListApprovals(c *app.Call, in ListApprovalsRequest) (*ListApprovalsResult, 
 	var grants []thread.Approval
 	_, err := c.View(func(s *thread.State) (err error) {
 		grants, d.Suspended = s.OpenRequests(""), []SuspendedThread{}
-		for _, t := range s.Stopped() {
-			if !in.Empty() {
-				break
+		if in.Empty() {
+			for _, t := range s.Stopped() {
+				d.Suspended = append(d.Suspended, SuspendedThread{t.ID, *t.Mistakes})
 			}
-			d.Suspended = append(d.Suspended, SuspendedThread{t.ID, *t.Mistakes})
 		}
 		if in.All {
 			grants, err = s.AllApprovals()

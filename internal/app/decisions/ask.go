@@ -315,6 +315,7 @@ func ListQuestions(c *app.Call, in ListQuestionsRequest) (*ListQuestionsResult, 
 			found, err = s.AllQuestions()
 		case len(in.Threads) > 0:
 			found = append(s.OpenQuestions(""), left...)
+			slices.SortStableFunc(found, func(a, b thread.Question) int { return a.Created.At.Compare(b.Created.At) })
 		default:
 			found, d.OfEnded = s.OpenQuestions(""), len(left)
 		}

@@ -95,13 +95,6 @@ func (w *walk) refused(id thread.OperationID, all []thread.Operation) (why strin
 	return why
 }
 
-// Faults returns what is wrong with the request.
-func (in ListRequest) Faults(name app.Names) []app.Fault {
-	k := app.NewChecks(name)
-	in.Check(k)
-	return k.Faults
-}
-
 // List lists recorded operations. Errors: T903, T101, T105, those of reading.
 func List(c *app.Call, in ListRequest) (*ListResult, error) {
 	c.ReadOnly()

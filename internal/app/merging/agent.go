@@ -297,7 +297,7 @@ func (t *agentTask) versions() (base, ours, theirs []byte, err error) {
 func (t *agentTask) prompt() string {
 	var b strings.Builder
 	record, path := t.session.record, shown(t.file.Path)
-	b.WriteString("# Resolve " + many(len(t.open), "conflict") + " in " + path + "\n\n" +
+	b.WriteString("# Resolve " + fact.Plural(len(t.open), "conflict") + " in " + path + "\n\n" +
 		"The artifact " + path + " of thread " + string(record.Target) + " is merged with that of " + joined(record.Sources) + ".\n")
 	b.WriteString(`Files here: ours, base, theirs (whole versions), merged (with conflict markers), conflicts.json (every side of every conflict).
 

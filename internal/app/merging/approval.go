@@ -195,7 +195,7 @@ func (c *consent) request() (g thread.Approval, denied, err error) {
 	}
 	ask := func(st *thread.State, stamp thread.Stamp) error {
 		id := thread.ApprovalID(c.call.NewID(thread.PrefixApproval, taken(&st.Approvals)))
-		in := thread.NewGrant{ID: id, Plan: c.digest, Reason: "merge of " + joined(c.record.Sources) + " into " + c.record.Into() + ", changing " + many(len(c.list), "file")}
+		in := thread.NewGrant{ID: id, Plan: c.digest, Reason: "merge of " + joined(c.record.Sources) + " into " + c.record.Into() + ", changing " + fact.Plural(len(c.list), "file")}
 		if c.moves != "" {
 			in.Reason += "; the branch " + c.inputs.code.branch + ", which is checked out in " + c.moves + ", moves"
 		}

@@ -37,14 +37,6 @@ func namesOf[T ~string](ids []T) []string {
 // joined formats ids as "a, b".
 func joined(ids []thread.ThreadID) string { return strings.Join(namesOf(ids), ", ") }
 
-// many formats a count with a word whose plural ends in s.
-func many(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return strconv.Itoa(n) + " " + thing
-}
-
 // cut shortens a text to n characters, the last one then "…".
 func cut(text string, n int) string {
 	if utf8.RuneCountInString(text) <= n {

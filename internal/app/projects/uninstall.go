@@ -1,7 +1,6 @@
 package projects
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -120,11 +119,7 @@ func (d *UninstallResult) findCode(c *app.Call, owners []thread.Thread, keepBran
 			work = append(work, "its code is "+string(state))
 		}
 		if n := kept.Changed + kept.Untracked; n > 0 {
-			files := "files"
-			if n == 1 {
-				files = "file"
-			}
-			work = append(work, fmt.Sprintf("%d uncommitted %s", n, files))
+			work = append(work, fact.Plural(n, "uncommitted file"))
 		}
 		if !one.BranchKept {
 			alone, err := onlyThere(c, t, own)

@@ -28,13 +28,6 @@ type ObserveRequest struct {
 	Pause func(warnings.List)
 }
 
-// Faults returns what is wrong with the request.
-func (in ObserveRequest) Faults(name app.Names) []app.Fault {
-	k := app.NewChecks(name)
-	in.Check(k)
-	return k.Faults
-}
-
 // Observe calls emit with the recorded operations, oldest first. An error of emit ends
 // it and is returned. Errors: T101, T105, T903 for a future revision, those of
 // reading, T904.

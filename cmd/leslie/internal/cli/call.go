@@ -504,6 +504,12 @@ func (c *Call) Since() (rev *thread.Revision, from time.Time) {
 	return nil, c.From()
 }
 
+// ChangedSince is Since of a list for which all is since revision 0.
+func (c *Call) ChangedSince() (thread.Revision, time.Time) {
+	since, from := c.Since()
+	return app.OrZero(since), from
+}
+
 // ActorFilter is what a list with ByFlags selects.
 func (c *Call) ActorFilter() app.ActorFilter {
 	return app.ActorFilter{Mine: c.On("mine"), By: c.Text("by")}
@@ -512,10 +518,7 @@ func (c *Call) ActorFilter() app.ActorFilter {
 // RecordFilter is what a list with RecordFlags selects; its operands are threads.
 func (c *Call) RecordFilter() app.RecordFilter {
 	f := app.RecordFilter{Threads: c.Flags.Args().Slice(), ActorFilter: c.ActorFilter()}
-	since, from := c.Since()
-	if f.From = from; since != nil {
-		f.Since = *since
-	}
+	f.Since, f.From = c.ChangedSince()
 	c.CheckRequest(f.Faults, nil)
 	return f
 }

@@ -217,9 +217,10 @@ func (c *Call) worthALook() bool {
 // documents has the topics of the project's documents, by their folders.
 func (h helpPage) documents() string {
 	var parts []string
+	topics := docs.Topics()
 	for _, folder := range docs.Folders() {
 		var own []helpRow
-		for _, t := range docs.Topics() {
+		for _, t := range topics {
 			if t.Folder == folder.Name {
 				own = append(own, helpRow{t.Name, t.Title})
 			}

@@ -108,8 +108,7 @@ func runHistory(c *cli.Call) (cli.Data, error) {
 		ActorFilter: c.ActorFilter(), Before: c.RevisionOf("before"),
 		Limit: c.Count("limit", app.DefaultLimit),
 	}
-	since, from := c.Since()
-	in.Since, in.From = page.OrZero(since), from
+	in.Since, in.From = c.ChangedSince()
 	c.CheckRequest(in.Faults, nil)
 	c.FiltersBy()
 	return cli.RunUseCase(c, history.List, in, func(d *history.ListResult) cli.Data { return historyText{d} })

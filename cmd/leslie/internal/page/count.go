@@ -2,9 +2,9 @@ package page
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
+	"leslie/internal/fact"
 	"leslie/thread"
 )
 
@@ -23,9 +23,4 @@ func CountsText(counts thread.Counts) string {
 }
 
 // Plural formats a count with a word whose plural ends in s.
-func Plural(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return strconv.Itoa(n) + " " + thing
-}
+func Plural(n int, thing string) string { return fact.Plural(n, thing) }

@@ -102,8 +102,7 @@ func runList(c *cli.Call) (cli.Data, error) {
 		Tree:  c.On("tree"),
 		Limit: c.Count("limit", app.DefaultLimit),
 	}
-	since, from := c.Since()
-	in.Since, in.From = page.OrZero(since), from
+	in.Since, in.From = c.ChangedSince()
 	c.CheckRequest(in.Faults, nil)
 	if c.PersonReads(c.Env.StdoutTTY) {
 		in.Order = thread.ByUrgency

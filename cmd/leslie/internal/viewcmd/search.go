@@ -115,8 +115,7 @@ func Search() *cli.Command {
 func runSearch(c *cli.Call) (cli.Data, error) {
 	in := views.SearchRequest{Words: c.Flags.Args().Slice(), All: c.On("all"), ActorFilter: c.ActorFilter(),
 		Limit: c.Count("limit", app.DefaultLimit)}
-	since, from := c.Since()
-	in.Since, in.From = page.OrZero(since), from
+	in.Since, in.From = c.ChangedSince()
 	for _, place := range c.Parts("in") {
 		in.In = append(in.In, views.SearchPlace(place))
 	}
