@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -56,10 +57,7 @@ func (s *Store) Dump(ctx context.Context) (Dump, warnings.List, error) {
 	if err != nil {
 		return Dump{}, nil, err
 	}
-	d := Dump{Version: statefile.Version, Revision: now.Revision, Records: now.Records}
-	if now.Version != statefile.VersionBefore && now.Version != "" {
-		d.Version = now.Version
-	}
+	d := Dump{Version: cmp.Or(now.Version, statefile.Version), Revision: now.Revision, Records: now.Records}
 	data, _, err := saferoot.ReadUpTo(s.Path(ArchiveFile), 1<<40)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Dump{}, now.Warnings, s.disk.ReadFailed(err)

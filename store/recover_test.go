@@ -218,9 +218,9 @@ func TestWhatIsLostIsToldByAllThatSpeaksOfIt(t *testing.T) {
 func TestABackupThatIsNotWholeIsMovedAsideAndNeverBelieved(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"torn":                 `{"version":"2.0","revision":9,"checksum":"crc32c:00000000",`,
+		"torn":                 `{"version":"3.0","revision":9,"checksum":"crc32c:00000000",`,
 		"of another program":   `{"version":"1.0","operations":[]}`,
-		"of a newer state":     `{"version":"2.0","revision":900,"checksum":"crc32c:00000000",` + "\n",
+		"of a newer state":     `{"version":"3.0","revision":900,"checksum":"crc32c:00000000",` + "\n",
 		"empty":                "",
 		"somebody's own notes": "hello\n",
 	} {

@@ -24,7 +24,6 @@ const (
 	StateFile    = state.StateFile
 	BackupFile   = state.BackupFile
 	LockFile     = state.LockFile
-	UpgradedFile = state.UpgradedFile // the last state of the version before
 	JournalFile  = state.JournalFile
 	ArchiveFile  = state.ArchiveFile
 	ThreadsDir   = scan.Threads

@@ -52,7 +52,7 @@ func (w Worktree) withContent(ctx context.Context, use func(run runner) error) e
 	if err := copyIndex(filepath.Join(w.Admin, "index"), index); err != nil {
 		return err
 	}
-	paths, gone := w.sorted(string(changed))
+	there, gone := w.sorted(string(changed))
 	run := func(ctx context.Context, c command) ([]byte, error) {
 		c.with = filters
 		c.env = []string{
@@ -61,24 +61,15 @@ func (w Worktree) withContent(ctx context.Context, use func(run runner) error) e
 		}
 		return w.run(ctx, c)
 	}
-	for _, update := range []struct {
-		paths string
-		how   []string
-	}{{gone, []string{"--force-remove"}}, {paths, []string{"--add", "--remove", "--replace"}}} {
-		args := append(append([]string{"update-index", "-z"}, update.how...), "--stdin")
-		if update.paths == "" {
-			continue
-		}
-		if _, err := run(ctx, command{stdin: []byte(update.paths), args: args}); err != nil {
-			return broken(err)
-		}
+	if err := (snapshot{gone: gone, there: there}).stage(ctx, run); err != nil {
+		return err
 	}
 	return use(run)
 }
 
 // sorted tells the paths of files, and of submodules, from those in whose place a folder
 // is by now. It leaves out repositories that git does not track.
-func (w Worktree) sorted(changed string) (paths, gone string) {
+func (w Worktree) sorted(changed string) (there, gone string) {
 	var present, absent strings.Builder
 	for path := range strings.SplitSeq(changed, "\x00") {
 		full := filepath.Join(w.Dir, filepath.FromSlash(path))

@@ -174,10 +174,7 @@ func (r *Repo) Unmake(ctx context.Context, m WorktreeSpec, finished bool) error 
 
 // initializing reports whether git was ended while it made a worktree: git locks it
 // until all files are there.
-func initializing(admin string) bool {
-	text, err := os.ReadFile(filepath.Join(admin, "locked"))
-	return err == nil && strings.TrimSpace(string(text)) == "initializing"
-}
+func initializing(admin string) bool { return lockedFor(admin) == "initializing" }
 
 // removeBoth removes the files of a worktree, then what git knows of it.
 func removeBoth(dir, admin string) error {

@@ -170,20 +170,27 @@ func (r *Repo) PutBlobs(ctx context.Context, contents [][]byte) ([]string, error
 		return nil, err
 	}
 	defer remove()
-	var names strings.Builder
+	names := make([]string, len(contents))
 	for i, content := range contents {
-		name := filepath.Join(dir, strconv.Itoa(i))
-		if err := os.WriteFile(name, content, 0o600); err != nil {
-			return nil, writeFailed(name, err)
+		names[i] = filepath.Join(dir, strconv.Itoa(i))
+		if err := os.WriteFile(names[i], content, 0o600); err != nil {
+			return nil, writeFailed(names[i], err)
 		}
-		names.WriteString(name + "\n")
 	}
-	out, err := r.at(ctx, command{stdin: []byte(names.String()), args: []string{"hash-object", "-w", "--no-filters", "--stdin-paths"}})
+	return r.putFiles(ctx, names)
+}
+
+// putFiles stores files as they are, and returns their objects. No name has a line break.
+func (r *Repo) putFiles(ctx context.Context, names []string) ([]string, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	out, err := r.at(ctx, command{stdin: []byte(strings.Join(names, "\n") + "\n"), args: []string{"hash-object", "-w", "--no-filters", "--stdin-paths"}})
 	if err != nil {
 		return nil, broken(err)
 	}
 	objects := strings.Fields(string(out))
-	if len(objects) != len(contents) {
+	if len(objects) != len(names) {
 		return nil, unavailable(nil, "git hash-object: unexpected answer")
 	}
 	return objects, nil

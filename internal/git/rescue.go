@@ -187,22 +187,16 @@ func (s *survey) put(ctx context.Context, names []string, into map[string]Blob) 
 	if err != nil {
 		return err
 	}
-	if len(plain) > 0 {
-		var lines strings.Builder
-		for _, name := range plain {
-			lines.WriteString(s.files.path(name) + "\n")
-		}
-		out, err := s.w.repo.at(ctx, command{stdin: []byte(lines.String()), args: []string{"hash-object", "-w", "--no-filters", "--stdin-paths"}})
-		if err != nil {
-			return broken(err)
-		}
-		objects = append(objects, strings.Fields(string(out))...)
+	var paths []string
+	for _, name := range plain {
+		paths = append(paths, s.files.path(name))
 	}
-	all := append(special, plain...)
-	if len(objects) != len(all) {
-		return unavailable(nil, "git hash-object: unexpected answer")
+	more, err := s.w.repo.putFiles(ctx, paths)
+	if err != nil {
+		return err
 	}
-	for i, name := range all {
+	objects = append(objects, more...)
+	for i, name := range append(special, plain...) {
 		into[name] = Blob{into[name].Mode, objects[i]}
 	}
 	return nil

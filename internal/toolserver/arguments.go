@@ -157,10 +157,15 @@ const maxNumber = 31 * 24 * 3600
 
 // fault adds a fault; only the first one of an argument counts.
 func (a *arguments) fault(field, value, problem string) {
-	if slices.ContainsFunc(a.faults, func(f app.Fault) bool { return f.Field == field }) {
+	if a.faulty(field) {
 		return
 	}
 	a.faults = append(a.faults, app.Fault{Field: field, Value: value, Problem: problem})
+}
+
+// faulty reports whether an argument has a fault already.
+func (a *arguments) faulty(name string) bool {
+	return slices.ContainsFunc(a.faults, func(f app.Fault) bool { return f.Field == name })
 }
 
 func (a *arguments) has(name string) bool { return a.values[name] != nil }

@@ -2,8 +2,8 @@ package toolserver
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
+	"net/url"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -92,33 +92,14 @@ func placeOf(uri string) (p place, ok bool) {
 	p.thread, rest, _ = strings.Cut(rest, "/")
 	p.what, p.path, _ = strings.Cut(rest, "/")
 	for _, part := range []*string{&p.thread, &p.path} {
-		if *part, ok = unescaped(*part); !ok {
+		plain, err := url.PathUnescape(*part)
+		if err != nil {
 			return p, false
 		}
+		*part = plain
 	}
 	known := p.what == "context" && p.path == "" || p.what == "artifacts"
 	return p, known && p.thread != ""
-}
-
-// unescaped decodes the %20 and the like of an address.
-func unescaped(text string) (string, bool) {
-	var b strings.Builder
-	for {
-		plain, rest, found := strings.Cut(text, "%")
-		b.WriteString(plain)
-		if !found {
-			return b.String(), true
-		}
-		if len(rest) < 2 {
-			return "", false
-		}
-		raw, err := hex.DecodeString(rest[:2])
-		if err != nil {
-			return "", false
-		}
-		b.Write(raw)
-		text = rest[2:]
-	}
 }
 
 // read reads a resource.

@@ -155,20 +155,10 @@ func (c *call) own() string {
 			c.ownThread = string(cmp.Or(op.WorktreeThread(), op.OnlyHeld()))
 		}
 	}
-	if c.ownThread == "" && !c.faulty("thread") {
+	if c.ownThread == "" {
 		c.fault("thread", "", "thread is missing: you have claimed none, or several; claim_next claims one")
 	}
 	return c.ownThread
-}
-
-// faulty reports whether an argument has a fault already.
-func (c *call) faulty(name string) bool {
-	for _, f := range c.faults {
-		if f.Field == name {
-			return true
-		}
-	}
-	return false
 }
 
 // result ends the call, and returns what its caller gets: the data of the command line's

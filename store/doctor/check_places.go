@@ -25,7 +25,7 @@ func knownFolders() []string {
 
 // knownFiles returns the files that leslie knows there.
 func knownFiles() []string {
-	return []string{store.StateFile, store.BackupFile, store.LockFile, store.UpgradedFile, store.JournalFile, store.ArchiveFile, store.ConfigFile, store.RemoteFile, ".gitignore"}
+	return []string{store.StateFile, store.BackupFile, store.LockFile, store.JournalFile, store.ArchiveFile, store.ConfigFile, store.RemoteFile, ".gitignore"}
 }
 
 // places checks what the other checks read. It leaves links alone, because somebody

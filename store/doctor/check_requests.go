@@ -17,8 +17,7 @@ import (
 
 // This file checks the stored answers of requests. Without its file a repeated request
 // would be executed again, so a missing or damaged file is restored from the journal:
-// that the request was executed, by which operation, with which answer. Journal lines
-// of version 2.0 lack the answer; it is null then.
+// that the request was executed, by which operation, with which answer.
 
 func (x *examination) requests() error {
 	if x.now == nil || x.noJournal {

@@ -6,7 +6,6 @@ import (
 
 	"leslie/store"
 	"leslie/store/internal/filework"
-	"leslie/store/internal/saferoot"
 	"leslie/store/internal/statefile"
 	"leslie/thread"
 )
@@ -19,12 +18,6 @@ func (x *examination) state() error {
 	if x.now == nil {
 		x.unreadable(store.StateFile, x.files.ReadState(store.StateFile).Reason())
 		return nil
-	}
-	if x.now.Image.Version == statefile.VersionBefore {
-		x.note("T506", store.StateFile, "its format is "+statefile.VersionBefore+"; the next write makes it "+statefile.Version+", which an older leslie does not read, and keeps this one as "+store.UpgradedFile)
-	}
-	if saferoot.Exists(x.Store.Path(store.UpgradedFile)) {
-		x.note("T506", store.UpgradedFile, "the state from before its format became "+statefile.Version+"; remove it when nobody needs an older leslie")
 	}
 	for _, w := range x.now.Warnings {
 		repair, message := (*repairRun).restoreState, w.Context.Text("reason")+"; the backup and the journal give revision "+w.Context.Text("revision")

@@ -3,11 +3,9 @@ package doctor
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -174,22 +172,6 @@ func TestWhatWasDisplacedIsKept(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "somebody's", string(data))
 	assert.Contains(t, string(teststore.Read(t, s, content.Kept+"/op-removes")), `"path":"`+teststore.InThread+`deep/a.md"`)
-}
-
-// What version 2.0 displaced is named nowhere.
-func TestBlobsOfTheVersionBeforeAreKept(t *testing.T) {
-	t.Parallel()
-	s := teststore.Version2(t, "../testdata/v2.json")
-	id := storetest.Sum("displaced by 2.0")
-	put := s.Path(content.Path(id))
-	require.NoError(t, os.MkdirAll(filepath.Dir(put), 0o755))
-	require.NoError(t, os.WriteFile(put, []byte("displaced by 2.0"), 0o444))
-	past := time.Now().Add(-time.Hour)
-	require.NoError(t, os.Chtimes(put, past, past))
-	teststore.Add(t, s, "obj-a")
-	_, err := Doctor{Store: s}.Repair(context.Background(), teststore.RepairCall())
-	require.NoError(t, err)
-	assert.Equal(t, 1, readableBlobs(s, []thread.BlobID{id}))
 }
 
 func TestNothingIsCollectedInADamagedStore(t *testing.T) {

@@ -447,8 +447,7 @@ func (m *repairRun) commit(now *state.Loaded, after statefile.Image) (statefile.
 	return after, nil
 }
 
-// collect removes blobs that nothing names. What was stored before the store had this
-// version stays, because what was displaced then is named nowhere. If the journal lacks
+// collect removes blobs that nothing names. If the journal lacks
 // operations, all blobs stay: they may have named any of them.
 func (m *repairRun) collect() error {
 	x, _, err := m.w.IndexJournal()
@@ -456,7 +455,7 @@ func (m *repairRun) collect() error {
 		return err
 	}
 	c := content.Collection{
-		Disk: m.w.Disk, Lists: []string{".", store.RequestsDir}, Older: store.UpgradedFile, Staging: func() bool { return filework.Staging(m.w.Disk) },
+		Disk: m.w.Disk, Lists: []string{".", store.RequestsDir}, Staging: func() bool { return filework.Staging(m.w.Disk) },
 	}
 	removed, size, err := c.Run(m.ctx)
 	if err == nil && removed > 0 {

@@ -264,9 +264,11 @@ func reason(key string, reasons map[string]string) string {
 
 // closedStd is a package of the standard library that only some packages may import.
 type closedStd struct {
-	path string // also those below it
+	path string // also those below it, but for except
 	open []string
 	why  string
+	// except is a package below it that is open to all.
+	except string
 }
 
 func closedStds() []closedStd {
@@ -278,19 +280,19 @@ func closedStds() []closedStd {
 	runs = append(runs, commands...)
 	speaks := []string{"cmd/leslie", "cmd/leslie/internal/cli", "test/bench"}
 	return []closedStd{
-		{"os/exec", runs, "only a command starts another program, never under the lock and never from the project's configuration alone"},
-		{"os/signal", append(slices.Clone(speaks), "test/lab/soak", "test/lab/faults", "test/cluster/run", "test/stress"), "signals end a call's context in main"},
-		{"os/user", speaks, "pass the user as a value"},
-		{"os", append(slices.Clone(files), "internal/external", "internal/ledger/jetstream"), "this package is pure: only the store and transcripts use files, only the command line the environment"},
-		{"path/filepath", files, "this package is pure: paths of artifacts have '/' on every machine (package path)"},
-		{"syscall", append(slices.Clone(files), "internal/external", "internal/git", "store/internal/buffer"), "this package is pure"},
-		{"math/rand", append(slices.Clone(speaks), "test/lab", "test/lab/soak", "test/lab/faults"), "pass randomness as a value, so that a test determines it"},
-		{"crypto/rand", speaks, "pass randomness as a value, so that a test determines it"},
-		{"log", append(slices.Clone(speaks), "internal/app"), "an error is logged once, where its use case ends; return it everywhere else"},
-		{"net", []string{"internal/ledger/jetstream", "test/cluster", "test/lab/faults"}, "leslie has no daemon and no socket but the connection to the servers of a connected project: agents' sandboxes have no network"},
-		{"plugin", nil, "leslie is one static binary"},
-		{"unsafe", nil, "leslie does not need it"},
-		{"C", nil, "leslie is pure Go: CGO_ENABLED=0"},
+		{path: "os/exec", open: runs, why: "only a command starts another program, never under the lock and never from the project's configuration alone"},
+		{path: "os/signal", open: append(slices.Clone(speaks), "test/lab/soak", "test/lab/faults", "test/cluster/run", "test/stress"), why: "signals end a call's context in main"},
+		{path: "os/user", open: speaks, why: "pass the user as a value"},
+		{path: "os", open: append(slices.Clone(files), "internal/external", "internal/ledger/jetstream"), why: "this package is pure: only the store and transcripts use files, only the command line the environment"},
+		{path: "path/filepath", open: files, why: "this package is pure: paths of artifacts have '/' on every machine (package path)"},
+		{path: "syscall", open: append(slices.Clone(files), "internal/external", "internal/git", "store/internal/buffer"), why: "this package is pure"},
+		{path: "math/rand", open: append(slices.Clone(speaks), "test/lab", "test/lab/soak", "test/lab/faults"), why: "pass randomness as a value, so that a test determines it"},
+		{path: "crypto/rand", open: speaks, why: "pass randomness as a value, so that a test determines it"},
+		{path: "log", open: append(slices.Clone(speaks), "internal/app"), why: "an error is logged once, where its use case ends; return it everywhere else"},
+		{path: "net", open: []string{"internal/ledger/jetstream", "test/cluster", "test/lab/faults"}, except: "net/url", why: "leslie has no daemon and no socket but the connection to the servers of a connected project: agents' sandboxes have no network"},
+		{path: "plugin", open: nil, why: "leslie is one static binary"},
+		{path: "unsafe", open: nil, why: "leslie does not need it"},
+		{path: "C", open: nil, why: "leslie is pure Go: CGO_ENABLED=0"},
 	}
 }
 
@@ -356,7 +358,7 @@ func (r allowance) refuses(p string, isTest bool) string {
 		return ""
 	}
 	for _, c := range closedStds() {
-		if within(p, c.path) && !slices.Contains(c.open, r.dir) {
+		if within(p, c.path) && p != c.except && !slices.Contains(c.open, r.dir) {
 			return c.why
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"leslie/internal/app/agents"
 	"leslie/internal/external"
 	"leslie/internal/fact"
-	"leslie/store"
 	"leslie/thread"
 )
 
@@ -179,11 +178,8 @@ func runBefore(t thread.Thread) (run thread.Run) {
 
 // await waits until the agent is there.
 func (b *detached) await(c *app.Call, d *DetachResult, ended <-chan struct{}) error {
-	ctx, cancel := c.Project().Environment().Timeout(c.Context(), startPatience)
-	defer cancel()
-	w := c.Store().Watch(store.StateFile)
-	defer w.Close()
-	for {
+	var failed error // why no agent started
+	err := awaitRelease(c, startPatience, func() (bool, error) {
 		over := false
 		select {
 		case <-ended:
@@ -191,29 +187,25 @@ func (b *detached) await(c *app.Call, d *DetachResult, ended <-chan struct{}) er
 		default:
 		}
 		there, err := b.look(c, d, over)
-		switch {
-		case err != nil && !over: // its process is about to end
-			select {
-			case <-ended:
-			case <-ctx.Done():
-			}
-			return b.complained(err, d)
-		case err != nil:
-			return b.complained(err, d)
-		case there:
-			return nil
-		case over:
-			return b.vanished(d)
-		case c.Context().Err() == nil && ctx.Err() != nil && b.begun:
-			return nil
-		case c.Context().Err() == nil && ctx.Err() != nil:
-			return codes.WaitTimeout.New(fact.Of("duration", startPatience), fact.Ms("duration", startPatience)).
-				WithHint("Its process may still begin").WithNext("leslie run list")
+		switch failed = err; {
+		case err != nil && over:
+			return false, b.complained(err, d)
+		case err != nil: // its process is about to end
+			return true, nil
+		case over && !there:
+			return false, b.vanished(d)
 		}
-		if err := w.Next(ctx, releasePoll); err != nil && c.Context().Err() != nil {
-			return err
-		}
+		return !there, nil
+	})
+	switch {
+	case codes.Has(err, codes.WaitTimeout) && failed != nil:
+		return b.complained(failed, d)
+	case codes.Has(err, codes.WaitTimeout) && b.begun:
+		return nil
+	case codes.Has(err, codes.WaitTimeout):
+		return codes.Of(err).WithHint("Its process may still begin").WithNext("leslie run list")
 	}
+	return err
 }
 
 // vanished is T707 for a process that ended before it began. It says what the process said.

@@ -48,8 +48,6 @@ type Collection struct {
 	Disk saferoot.Disk
 	// Lists are the folders of the store whose files name blobs.
 	Lists []string
-	// Older is a file of the store: blobs that are not newer stay. Without it all may go.
-	Older string
 	// Staging reports whether a process holds a stage.
 	Staging func() bool
 }
@@ -150,9 +148,8 @@ func (c Collection) unnamed(ctx context.Context) (unnamed []thread.BlobID, err e
 		}
 		return nil, err
 	}
-	older, _ := base.Lstat(c.Older)
-	for id, info := range all {
-		if !named[id] && (older == nil || info.ModTime().After(older.ModTime())) {
+	for id := range all {
+		if !named[id] {
 			unnamed = append(unnamed, id)
 		}
 	}

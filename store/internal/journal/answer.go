@@ -25,8 +25,7 @@ type Answer struct {
 	Answer    json.RawMessage    `json:"answer"`
 }
 
-// AnswerOf is the answer that an operation has. Journal lines of version 2.0 lack it:
-// then it is null.
+// AnswerOf is the answer that an operation has, null where its line has none.
 func AnswerOf(e Entry) Answer {
 	a := Answer{
 		ID: e.RequestID, Digest: Digest(e.Command, e.Params), Operation: e.ID,

@@ -34,23 +34,6 @@ func (s *Writer) rotate(now *Loaded) error {
 	return s.WriteFailed(s.Rename(temp, backup))
 }
 
-// keepBefore keeps the last state of the previous format version, once. Errors: T505,
-// T509.
-func (s *Writer) keepBefore(now *Loaded) error {
-	if now.Kept().Version != statefile.VersionBefore || saferoot.Exists(s.Path(UpgradedFile)) {
-		return nil
-	}
-	data := now.data
-	if now.Recovered() {
-		backup := s.ReadState(BackupFile)
-		if backup.Err != nil || backup.Version != statefile.VersionBefore {
-			return nil
-		}
-		data = backup.Data
-	}
-	return s.Replace(UpgradedFile, data)
-}
-
 // linkOld gives the loaded file a second name. It fails if the file system has no hard
 // links, or if the file is no longer the one that was verified.
 func (s *Writer) linkOld(now *Loaded, temp string) error {

@@ -107,10 +107,7 @@ func (s *Writer) Swap(now *Loaded, next statefile.Image) error {
 		return s.WriteFailed(err)
 	}
 	defer state.Cleanup()
-	putBack := func() {}
-	if err = s.keepBefore(now); err == nil {
-		putBack, err = s.makeRoom(now)
-	}
+	putBack, err := s.makeRoom(now)
 	if err == nil {
 		err = s.WriteFailed(s.Put(state, s.Path(StateFile)))
 	}

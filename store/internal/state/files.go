@@ -13,13 +13,12 @@ import (
 
 // Names inside the store's folder.
 const (
-	StateFile    = "thread_relations.json"
-	BackupFile   = StateFile + ".bak"
-	LockFile     = StateFile + ".lock"
-	UpgradedFile = StateFile + ".v2" // the last state of the version before
-	JournalFile  = "operations.jsonl"
-	ArchiveFile  = "archive.jsonl"
-	RequestsDir  = "requests"
+	StateFile   = "thread_relations.json"
+	BackupFile  = StateFile + ".bak"
+	LockFile    = StateFile + ".lock"
+	JournalFile = "operations.jsonl"
+	ArchiveFile = "archive.jsonl"
+	RequestsDir = "requests"
 	// RemoteFile says where the log of a project on several machines is.
 	RemoteFile = "remote.json"
 )

@@ -39,7 +39,6 @@ const (
 	keyPending     = `"pending":`
 
 	longestVersion = 8
-	tablesBefore   = 5 // so many tables has a file of VersionBefore
 
 	// HeadSize is how many bytes a first line has at most.
 	HeadSize = 128
@@ -147,14 +146,11 @@ func readVersion(data []byte) (version string, rest []byte, ok bool) {
 	return version, rest, ok && readable(version)
 }
 
-// readable reports whether this leslie reads a version: the one before, and 3.x.
+// readable reports whether this leslie reads a version: 3.x.
 func readable(version string) bool {
-	if version == VersionBefore || version == Version {
-		return true
-	}
 	minor, ok := strings.CutPrefix(version, "3.")
 	n, err := strconv.Atoi(minor)
-	return ok && err == nil && n > 0 && minor == strconv.Itoa(n)
+	return ok && err == nil && n >= 0 && minor == strconv.Itoa(n)
 }
 
 // readHead reads the first line; at is where the checksum's digits are.
@@ -193,21 +189,15 @@ func readBody(rest []byte, version string) (m Image, err error) {
 	if m.Operation, ok = readOperation(line); !ok {
 		return Image{}, Damage("its operation cannot be read")
 	}
-	tables := thread.Tables()
-	if version == VersionBefore {
-		tables = tables[:tablesBefore]
-	}
-	for _, table := range tables {
+	for _, table := range thread.Tables() {
 		lines, text, after, ok := readTable(rest, table)
 		if !ok {
 			return Image{}, Damage("its table " + table + " cannot be read")
 		}
 		m.Records[table], m.tables[table], rest = lines, text, after
 	}
-	if version != VersionBefore {
-		if rest, ok = m.readQuarantined(rest, version); !ok {
-			return Image{}, Damage("its end cannot be read")
-		}
+	if rest, ok = m.readQuarantined(rest, version); !ok {
+		return Image{}, Damage("its end cannot be read")
 	}
 	line, rest = cutLine(rest)
 	if string(rest) != "}\n" {
@@ -281,7 +271,7 @@ func whoWrote(data []byte) error {
 		return Damage("it is not valid JSON")
 	}
 	version := string(bytes.Trim(probe.Version, `"`))
-	other := version != Version && version != VersionBefore && version != ""
+	other := version != Version && version != ""
 	switch {
 	case other && (probe.Checksum == nil || !claimsOurs(*probe.Checksum) || sealedAnyhow(data)):
 		return Foreign(writer(version, probe.Operations != nil))

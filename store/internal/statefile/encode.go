@@ -2,6 +2,7 @@ package statefile
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	"leslie/codes"
@@ -76,11 +77,7 @@ func (m Image) Encode() ([]byte, error) {
 // pieces share their bytes with it. Errors: T901.
 func (m Image) EncodeFrom(was Image) ([][]byte, error) {
 	e := &encoder{}
-	version := m.Version
-	if version == "" || version == VersionBefore {
-		version = Version
-	}
-	e.text(fmt.Sprintf("%s%s%s%d%s", headVersion, version, headRevision, m.Revision, headChecksum))
+	e.text(fmt.Sprintf("%s%s%s%d%s", headVersion, cmp.Or(m.Version, Version), headRevision, m.Revision, headChecksum))
 	sumAt := len(e.own)
 	e.text("00000000" + headEnd + keyOperation)
 	if m.Operation == nil {

@@ -33,7 +33,7 @@ func summed(data []byte) []byte {
 func FuzzState(f *testing.F) {
 	f.Add(sample(f))
 	f.Add([]byte(`{"version":"1.0","operations":[]}`))
-	f.Add([]byte(`{"version":"2.0","revision":1,"checksum":"crc32c:00000000",` + "\n}"))
+	f.Add([]byte(`{"version":"3.0","revision":1,"checksum":"crc32c:00000000",` + "\n}"))
 	f.Add([]byte(`{"version":"2.1","revision":1,"checksum":"crc32c:00000000",` + "\n}"))
 	for _, n := range []int{0, 1, 5} {
 		data, err := grown(f, n, 30).Encode()

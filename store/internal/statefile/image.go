@@ -19,8 +19,7 @@
 // wrote these bytes and validated them then, so nothing below the first lines is
 // decoded before somebody asks for it. Otherwise the file is damaged.
 //
-// A file of version 2.0 is read as well, and the first write makes it one of this
-// version. So is one of a newer 3.x: what such a leslie adds to records, or in lines
+// A file of a newer 3.x is read as well: what such a leslie adds to records, or in lines
 // before "quarantined", is kept, and so is its version.
 package statefile
 
@@ -33,11 +32,8 @@ import (
 	"leslie/thread"
 )
 
-// Version is the format that this leslie writes; it reads and upgrades VersionBefore.
-const (
-	Version       = "3.0"
-	VersionBefore = "2.0"
-)
+// Version is the format that this leslie writes.
+const Version = "3.0"
 
 // Image is the content of one state file. Its zero value with empty Records is a new
 // store's.

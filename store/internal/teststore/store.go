@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,31 +182,6 @@ func RequireTidy(t testing.TB, s *store.Store) {
 		assert.False(t, state.Temporary(name), "%s is left", name)
 		assert.False(t, strings.HasPrefix(name, store.TmpDir+"/"), "%s is left", name)
 	}
-}
-
-// Version2 is the store of a file of the test, of the version before.
-func Version2(t testing.TB, file string) *store.Store {
-	t.Helper()
-	var fixture struct {
-		Folders, Executable []string
-		Files               map[string]string
-	}
-	data, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(data, &fixture))
-	s := store.Open(t.TempDir(), store.Options{Now: func() time.Time { return time.Date(2026, 11, 22, 16, 0, 0, 0, time.UTC) }})
-	for _, name := range fixture.Folders {
-		require.NoError(t, os.MkdirAll(s.Path(name), 0o755))
-	}
-	for name, text := range fixture.Files {
-		mode := os.FileMode(0o644)
-		if slices.Contains(fixture.Executable, name) {
-			mode = 0o755
-		}
-		require.NoError(t, os.MkdirAll(filepath.Dir(s.Path(name)), 0o755))
-		require.NoError(t, os.WriteFile(s.Path(name), []byte(text), mode))
-	}
-	return s
 }
 
 // ManyThreads is a store with ten thousand live threads.
