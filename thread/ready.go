@@ -25,45 +25,88 @@ type Hold struct {
 // and one that waits, however indirectly, for the thread that it would hold back.
 type Readiness struct {
 	state    *State
-	open     ThreadID                   // counts as not terminated, "" for none
-	above    map[ThreadID][]Hold        // see holdsBelow
-	needs    map[Hold]map[ThreadID]bool // see neededBy
-	nodes    map[ThreadID]*node         // see node
-	children map[ThreadID][]ThreadID    // of every thread, nil until somebody asks
+	open     ThreadID            // counts as not terminated, "" for none
+	above    map[ThreadID][]Hold // see holdsBelow
+	needs    map[Hold][]ThreadID // see neededBelow
+	nodes    map[ThreadID]*node  // see node
+	children bool                // nodes know their children
+	search   int                 // the last one of neededBelow
 }
 
 // Readiness returns one for the State as it is.
 func (s *State) Readiness() *Readiness {
-	return &Readiness{state: s, above: map[ThreadID][]Hold{}, needs: map[Hold]map[ThreadID]bool{}, nodes: map[ThreadID]*node{}}
+	return &Readiness{state: s, above: map[ThreadID][]Hold{}, needs: map[Hold][]ThreadID{}, nodes: map[ThreadID]*node{}}
 }
 
 // node is what this file asks about a thread, read from its line: decoding all of it takes longer.
 type node struct {
+	id        ThreadID
 	status    Status
 	parent    ThreadID // "" for none
 	dependsOn []ThreadID
+
+	linked bool // up and on are known
+	up     *node
+	on     []*node
+	below  []*node // its children, see withChildren
+	needed int     // the last search that came here
 }
 
 // node returns a thread of the State, nil for one that is not there.
 func (r *Readiness) node(id ThreadID) *node {
-	n, known := r.nodes[id]
-	if known {
+	if n, known := r.nodes[id]; known || id == "" {
 		return n
 	}
-	if line, there := r.state.Threads.line([]byte(id)); there {
-		parent, _ := parentIn(line)
-		n = &node{statusIn(line), ThreadID(parent), dependenciesIn(line)}
+	line, there := r.state.Threads.line([]byte(id))
+	if !there {
+		r.nodes[id] = nil
+		return nil
 	}
-	r.nodes[id] = n
+	return r.read(Line{ID: string(id), JSON: line})
+}
+
+// known is node for a thread's line.
+func (r *Readiness) known(line Line) *node {
+	if n := r.nodes[ThreadID(line.ID)]; n != nil {
+		return n
+	}
+	return r.read(line)
+}
+
+// read reads a thread's line.
+func (r *Readiness) read(line Line) *node {
+	n := &node{id: ThreadID(line.ID)}
+	for name, value := range eachMember(line.JSON) {
+		switch string(name) {
+		case "parentId":
+			parent, _ := textOf(value)
+			n.parent = ThreadID(parent)
+		case "status":
+			word, _ := textOf(value)
+			n.status = statusOf(word)
+		case "dependsOn":
+			n.dependsOn = idsIn(value)
+		}
+	}
+	if n.status == "" { // of another form
+		t := decode[Thread](line.JSON)
+		n.status, n.parent, n.dependsOn = t.Status, t.ParentID, t.DependsOn
+	}
+	r.nodes[n.id] = n
 	return n
 }
 
-// parentIn returns the parent in a thread's line. Ids have no escapes.
-func parentIn(line []byte) (parent []byte, ok bool) {
-	if !bytes.Contains(line, []byte(`parentId":"`)) {
-		return nil, false
+// link finds what a thread's line names.
+func (r *Readiness) link(n *node) {
+	if n.linked {
+		return
 	}
-	return field(line, "parentId")
+	n.linked, n.up = true, r.node(n.parent)
+	for _, id := range n.dependsOn {
+		if on := r.node(id); on != nil {
+			n.on = append(n.on, on)
+		}
+	}
 }
 
 // Ready reports whether a thread can be offered at this time: it is active and unclaimed,
@@ -86,19 +129,18 @@ func (r *Readiness) free(line Line) (ready, ok bool) {
 	if holds(line.JSON, "claim") || bytes.Contains(line.JSON, []byte(`"code":[`)) {
 		return false, false
 	}
-	return len(r.holdsLine(line)) == 0, true
+	t := r.known(line)
+	return len(r.holdsOwn(t.id, t.dependsOn)) == 0 &&
+		!slices.ContainsFunc(r.holdsBelow(t.parent), func(h Hold) bool { return !r.waitsFor(h, t.id, t.parent) }), true
 }
 
 func (r *Readiness) holdsLine(line Line) []Hold {
-	parent, _ := parentIn(line.JSON)
-	return r.holds(ThreadID(line.ID), ThreadID(parent), dependenciesIn(line.JSON))
+	t := r.known(line)
+	return r.holds(t.id, t.parent, t.dependsOn)
 }
 
 func (r *Readiness) holds(id, parent ThreadID, on []ThreadID) []Hold {
 	out := r.holdsOwn(id, on)
-	if parent == "" {
-		return out
-	}
 	for _, h := range r.holdsBelow(parent) {
 		if !r.waitsFor(h, id, parent) {
 			out = append(out, h)
@@ -110,12 +152,12 @@ func (r *Readiness) holds(id, parent ThreadID, on []ThreadID) []Hold {
 // holdsOwn returns which of a thread's dependencies are not terminated.
 func (r *Readiness) holdsOwn(id ThreadID, on []ThreadID) (out []Hold) {
 	for _, dependency := range on {
-		line, there := r.state.Threads.line([]byte(dependency))
-		if !there {
+		t := r.node(dependency)
+		if t == nil {
 			continue // archived
 		}
-		if status := statusIn(line); !status.Terminated() || dependency == r.open {
-			out = append(out, Hold{On: dependency, Status: status, Of: id})
+		if !t.status.Terminated() || dependency == r.open {
+			out = append(out, Hold{On: dependency, Status: t.status, Of: id})
 		}
 	}
 	return out
@@ -161,9 +203,9 @@ func (r *Readiness) isBelow(id, top ThreadID) bool {
 // waitsFor reports whether what holds back a thread waits itself for that thread, or for
 // one between it and the dependant.
 func (r *Readiness) waitsFor(h Hold, id, parent ThreadID) bool {
-	needed := r.neededBy(h)
+	needed := r.neededBelow(h)
 	for id != h.Of && id != "" {
-		if needed[id] {
+		if slices.Contains(needed, id) {
 			return true
 		}
 		id, parent = parent, r.parentOf(parent)
@@ -171,58 +213,71 @@ func (r *Readiness) waitsFor(h Hold, id, parent ThreadID) bool {
 	return false
 }
 
-// neededBy returns what has to end before a dependency can: what it depends on, what the
-// threads above it depend on, its children, and so on. The children of the dependant and
-// of the threads above that are not among them: they are what is held back.
-func (r *Readiness) neededBy(h Hold) map[ThreadID]bool {
+// neededBelow returns those threads below the dependant of a hold that have to end before what it depends on
+// can: nearly always none. What has to end before a thread are its dependencies, those of the threads above it,
+// its children, and so on. The children of the dependant and of the threads above that are not among them:
+// they are what is held back.
+func (r *Readiness) neededBelow(h Hold) []ThreadID {
 	if needed, known := r.needs[h]; known {
 		return needed
 	}
-	apart := map[ThreadID]bool{}
-	for id := h.Of; id != ""; id = r.parentOf(id) {
-		apart[id] = true
-	}
-	needed := map[ThreadID]bool{}
-	for next := []ThreadID{h.On}; len(next) > 0; {
-		id := next[len(next)-1]
+	r.withChildren()
+	var needed []ThreadID
+	dependant := r.node(h.Of)
+	r.search++
+	for next := []*node{r.node(h.On)}; len(next) > 0; {
+		t := next[len(next)-1]
 		next = next[:len(next)-1]
-		t := r.node(id)
-		if needed[id] || t == nil || t.status.Terminated() && id != r.open {
+		if t == nil || t.needed == r.search || t.status.Terminated() && t.id != r.open {
 			continue
 		}
-		needed[id] = true
-		if !apart[id] {
-			next = append(next, r.childrenOf(id)...)
+		t.needed = r.search
+		if r.below(t, dependant) {
+			needed = append(needed, t.id)
 		}
-		for up := t; up != nil; up = r.node(up.parent) {
-			next = append(next, up.dependsOn...)
+		if t != dependant && !r.below(dependant, t) {
+			next = append(next, t.below...)
+		}
+		for up := t; up != nil; up = up.up {
+			r.link(up)
+			next = append(next, up.on...)
 		}
 	}
 	r.needs[h] = needed
 	return needed
 }
 
-func (r *Readiness) childrenOf(id ThreadID) []ThreadID {
-	if r.children == nil {
-		r.children = map[ThreadID][]ThreadID{}
-		for _, line := range r.state.Threads.Lines() {
-			if parent, ok := parentIn(line.JSON); ok {
-				r.children[ThreadID(parent)] = append(r.children[ThreadID(parent)], ThreadID(line.ID))
-			}
+// below reports whether a thread is below another.
+func (r *Readiness) below(t, top *node) bool {
+	for r.link(t); t.up != nil; r.link(t) {
+		if t = t.up; t == top {
+			return true
 		}
 	}
-	return r.children[id]
+	return false
 }
 
-// dependenciesIn returns the dependencies in a thread's line. The ids are quoted strings
-// without escapes.
-func dependenciesIn(line []byte) (out []ThreadID) {
-	const key = "dependsOn"
-	if !bytes.Contains(line, []byte(key+`":[`)) {
-		return nil
+// withChildren has each thread know its children.
+func (r *Readiness) withChildren() {
+	if r.children {
+		return
 	}
-	rest, _ := MemberOf(line, key)
-	rest = bytes.TrimPrefix(rest, []byte("["))
+	r.children = true
+	lines := r.state.Threads.Lines()
+	all := make([]*node, len(lines))
+	for i, line := range lines {
+		all[i] = r.known(line)
+	}
+	for _, child := range all {
+		if r.link(child); child.up != nil {
+			child.up.below = append(child.up.below, child)
+		}
+	}
+}
+
+// idsIn returns the ids of a list: quoted strings without escapes.
+func idsIn(list []byte) (out []ThreadID) {
+	rest := bytes.TrimPrefix(list, []byte("["))
 	for len(rest) > 0 && rest[0] == '"' {
 		end := bytes.IndexByte(rest[1:], '"') + 1
 		if end < 1 {

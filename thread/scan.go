@@ -63,6 +63,11 @@ func statusIn(line []byte) Status {
 	if !ok {
 		return decode[Thread](line).Status
 	}
+	return statusOf(word)
+}
+
+// statusOf returns the status that a word says.
+func statusOf(word []byte) Status {
 	for _, status := range Statuses() { // does not allocate
 		if string(word) == string(status) {
 			return status
@@ -110,8 +115,26 @@ func (s *State) endsOf(line Line) (from, target ThreadID) {
 // createdIn returns the creation time in a thread's line as text that sorts like
 // times: RFC 3339 in UTC without the Z, fractions without trailing zeros.
 func createdIn(line []byte) (at []byte, ok bool) {
+	const begin, ends = `,"created":`, 2
+	// Its braces are the last, but for the record's own, in nearly all lines: then it is no part of a part.
+	if i := lastBrace(line); i >= 0 && bytes.HasSuffix(line[:i], []byte(begin)) && bytes.Count(line[i:], []byte("}")) == ends {
+		return sortable(field(line[i:], "at"))
+	}
 	created, _ := lateMemberOf(line, "created")
 	return sortable(field(created, "at"))
+}
+
+// lastBrace returns where the last opening brace near the end of a line is, -1 for none.
+func lastBrace(line []byte) (last int) {
+	const near = 256
+	last = -1
+	for at := max(0, len(line)-near); ; at = last + 1 {
+		i := bytes.IndexByte(line[at:], '{')
+		if i < 0 {
+			return last
+		}
+		last = at + i
+	}
 }
 
 // changedIn returns the time of the last change in a thread's line, in the form of
