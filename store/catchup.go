@@ -120,7 +120,7 @@ func continues(now *state.Loaded, head ledger.Head) (bool, error) {
 	case at < now.Revision:
 		return false, replica.Diverged(fmt.Sprintf("it ends at revision %d, and this machine knows %d", at, now.Revision))
 	case at == now.Revision && head.ID != known:
-		return false, replica.Diverged(fmt.Sprintf("operation %d is %s there, and %s here", at, head.ID, known))
+		return false, replica.Parted(fmt.Sprintf("operation %d is %s there, and %s here", at, head.ID, known))
 	default:
 		return at > now.Revision, nil
 	}

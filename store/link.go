@@ -3,12 +3,14 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"time"
 
 	"leslie/codes"
 	"leslie/internal/fact"
+	"leslie/internal/ledger"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/state"
 	"leslie/store/replica"
@@ -89,7 +91,8 @@ func (s *Store) mustBeLinked() error {
 	return codes.RemoteUnreachable.New(fact.Of("reason", "the project was connected while this process ran"))
 }
 
-// Head asks for the revision at which the log ends. Errors: T402, T510, T512, T904.
+// Head asks for the revision at which the log ends, and whether it has the operation that this copy knows
+// last. Errors: T402, T510, T512, T904.
 func (s *Store) Head(ctx context.Context) (thread.Revision, warnings.List, error) {
 	now, err := s.files.Load()
 	if err != nil {
@@ -99,7 +102,14 @@ func (s *Store) Head(ctx context.Context) (thread.Revision, warnings.List, error
 	if err != nil {
 		return 0, nil, replica.Error(ctx, err, "")
 	}
-	_, err = continues(now, head)
+	more, err := continues(now, head)
+	if more && now.Operation != nil {
+		var line ledger.Line
+		if line, err = s.opts.Link.LineAt(ctx, now.Revision); err == nil && line.ID != string(now.Operation.ID) {
+			err = replica.Parted(fmt.Sprintf("operation %d is %s there, and %s here", now.Revision, line.ID, now.Operation.ID))
+		}
+		err = replica.Error(ctx, err, "")
+	}
 	return thread.Revision(head.Seq), s.opts.Link.Notes(), err
 }
 

@@ -126,6 +126,7 @@ func examples() map[string]example {
 		"remote check":      {line("remote check memory://one"), nil},
 		"remote restore":    {line("remote restore"), nil},
 		"remote move":       {line("remote move memory://two"), line("remote move memory://two/proj-other")},
+		"remote rejoin":     {line("remote rejoin"), nil},
 		"remote leave":      {line("remote leave"), nil},
 		"connect":           {line("connect memory://one/proj-one -C empty"), line("connect memory://one/proj-one")},
 		"publish":           {line("publish"), line("publish nope-nope")},
@@ -164,12 +165,21 @@ func readyFor(t *testing.T, name string) (b *bench, ref string) {
 		b.must(t, "reference", "--from", "part", "--target", "main", "--binding", "live", "--format", "json")
 		ref, _ = document(t, b.out.Bytes()).Data["refId"].(string)
 		b.write(t, ".leslie/threads/main/new.md", "new")
-	case "remote restore", "remote leave", "remote move", "publish":
+	case "remote restore", "remote rejoin", "remote leave", "remote move", "publish":
 		b.must(t, "remote", "init", "memory://one")
 		if name == "remote restore" {
 			remote, err := replica.Read(b.Dir)
 			require.NoError(t, err)
 			b.memory().Drop(remote.Project)
+		}
+		if name == "remote rejoin" {
+			remote, err := replica.Read(b.Dir)
+			require.NoError(t, err)
+			b.memory().Cut(remote.Project, 1)
+			o := newBench(t)
+			o.Engine, o.ids = b.Engine, 1_000_000
+			o.must(t, "connect", "memory://one/"+remote.Project)
+			o.must(t, "objective", "create", "Other")
 		}
 	case "connect":
 		require.NoError(t, b.Engine.Create(context.Background(), ledger.Address{Project: "proj-one"}))

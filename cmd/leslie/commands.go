@@ -127,6 +127,7 @@ func projectCommands() cli.CommandTable {
 		{Name: "remote check", Make: projectcmd.RemoteCheck},
 		{Name: "remote restore", Make: projectcmd.RemoteRestore},
 		{Name: "remote move", Make: projectcmd.RemoteMove},
+		{Name: "remote rejoin", Make: projectcmd.RemoteRejoin},
 		{Name: "remote leave", Make: projectcmd.RemoteLeave},
 		{Name: "connect", Make: projectcmd.Connect},
 		{Name: "publish", Make: projectcmd.Publish},

@@ -79,6 +79,13 @@ func Reason(err error) string {
 // Diverged is T512.
 func Diverged(reason string) error { return codes.RemoteDiverged.New(fact.Of("reason", reason)) }
 
+// Parted is T512 for a log that has other operations than this machine knows, in the place of some.
+func Parted(reason string) error {
+	return codes.RemoteDiverged.New(fact.Of("reason", reason)).
+		WithHint("leslie remote rejoin keeps what only this machine has beside the project, and makes a new copy of the log").
+		WithNext("leslie remote status", "leslie remote rejoin --dry-run")
+}
+
 // DamagedLine is T513 for a line that no machine can have written so.
 func DamagedLine(seq int64) error {
 	return codes.RemoteDamaged.New(fact.Of("reason", fmt.Sprintf("line %d of the log is not what was appended", seq)))

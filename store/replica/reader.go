@@ -44,7 +44,7 @@ func (r *Reader) Read(line ledger.Line) (journal.Entry, error) {
 		return journal.Entry{}, DamagedLine(line.Seq)
 	}
 	if text.Prev != r.chain && !r.sameLine(text.Prev) {
-		return journal.Entry{}, Diverged(fmt.Sprintf("line %d does not follow what this machine knows", line.Seq))
+		return journal.Entry{}, Parted(fmt.Sprintf("line %d does not follow what this machine knows", line.Seq))
 	}
 	body := []byte(text.Entry)
 	if text.Body != "" {

@@ -204,6 +204,7 @@ func share() []Command {
 		{Name: "remote status", Why: ofServers},
 		{Name: "remote check", Why: ofServers},
 		{Name: "remote restore", Why: ofServers},
+		{Name: "remote rejoin", Why: ofServers},
 		{Name: "remote leave", Why: ofServers},
 	}
 }

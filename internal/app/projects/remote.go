@@ -500,6 +500,7 @@ type RemoteStatusResult struct {
 	Diverged  bool   `json:"diverged,omitempty"`
 	Damaged   bool   `json:"damaged,omitempty"` // its last line cannot be read
 	Reason    string `json:"reason,omitempty"`
+	Hint      string `json:"hint,omitempty"` // what helps, if there is a Reason
 	// Machines are those that made the last operations, the latest first.
 	Machines []RemoteMachine `json:"machines"`
 }
@@ -537,7 +538,7 @@ func RemoteStatus(c *app.Call, _ RemoteStatusRequest) (*RemoteStatusResult, erro
 	url := connectURL(l.Remote)
 	d.Connected, d.Project, d.URL, d.Machine = true, &l.Remote.Project, &url, &l.Machine
 	if err := d.ask(c); err != nil {
-		d.Reason = codes.Reason(err)
+		d.Reason, d.Hint = codes.Reason(err), codes.Of(err).Hint()
 		d.Diverged, d.Damaged = codes.Has(err, codes.RemoteDiverged), codes.Has(err, codes.RemoteDamaged)
 	}
 	return d, d.machines(c)
@@ -693,7 +694,8 @@ func RemoteRestore(c *app.Call, in RemoteRestoreRequest) (*RemoteRestoreResult, 
 		return nil, err
 	}
 	if !c.ByPerson() {
-		return nil, codes.PermissionDenied.New(fact.Of("capability", "restoring the project's log")).WithNext("leslie remote status")
+		return nil, codes.PermissionDenied.New(fact.Of("capability", "restoring the project's log")).
+			WithHint("A person decides that, on the machine that knows most").WithNext("leslie remote status")
 	}
 	creds, err := useCredentials(c, in.Credentials)
 	if err != nil {
@@ -763,7 +765,7 @@ func mayRestore(c *app.Call) error {
 	case err != nil:
 		return err
 	case head > v.Revision:
-		return cmp.Or(refreshed, replica.Diverged(fmt.Sprintf("it has %d operations, and this machine knows %d", head, v.Revision)))
+		return cmp.Or(refreshed, replica.Parted(fmt.Sprintf("it has %d operations, and this machine knows %d", head, v.Revision)))
 	}
 	content, err := StoreDoctor(c).CheckContent(c.Context())
 	if err != nil || len(content.Damaged) > 0 {

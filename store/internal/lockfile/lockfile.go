@@ -51,15 +51,21 @@ func Acquire(ctx context.Context, path string, r Request) (unlock func(), err er
 	// A fresh one each time: a Flock that is held lets its owner in again.
 	f := flock.New(path, flock.SetPermissions(0o644))
 	w := waiter{
-		policy:  shorten(r.Policy, r.Timeout),
-		limit:   r.Timeout,
-		try:     func() (bool, error) { ok, err := Try(f.TryLock); return ok, r.Failed(NoLocks(path, err)) },
+		policy: shorten(r.Policy, r.Timeout),
+		limit:  r.Timeout,
+		try: func() (bool, error) {
+			ok, err := current(f, func() (bool, error) { return Try(f.TryLock) })
+			return ok, r.Failed(NoLocks(path, err))
+		},
 		waiting: r.Notify,
 	}
 	w.await = w.polling(r.Jitter)
 	if queues {
 		q := &queue{
-			lock:   func() error { return r.Failed(NoLocks(path, Persist(f.Lock))) },
+			lock: func() error {
+				_, err := current(f, func() (bool, error) { err := Persist(f.Lock); return err == nil, err })
+				return r.Failed(NoLocks(path, err))
+			},
 			unlock: func() { _ = Release(f) },
 			left:   make(chan struct{}),
 		}
@@ -70,6 +76,24 @@ func Acquire(ctx context.Context, path string, r Request) (unlock func(), err er
 		return nil, err
 	}
 	return func() { _ = Release(f) }, nil
+}
+
+// current takes a lock again whose file was moved away while it was waited for, and another put in its
+// place: the lock is that of the file at the name.
+func current(f *flock.Flock, take func() (bool, error)) (held bool, err error) {
+	for {
+		if held, err = take(); err != nil || !held {
+			return held, err
+		}
+		locked, failed := f.Stat()
+		there, gone := os.Lstat(f.Path())
+		if failed != nil || gone == nil && os.SameFile(locked, there) {
+			return true, nil
+		}
+		if err := Release(f); err != nil {
+			return false, err
+		}
+	}
 }
 
 // AcquireNow takes the lock if nobody holds it and its file can be opened with flag;

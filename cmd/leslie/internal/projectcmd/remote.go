@@ -155,6 +155,48 @@ func RemoteRestore() *cli.Command {
 	}
 }
 
+type remoteRejoinText struct{ *projects.RemoteRejoinResult }
+
+func (d remoteRejoinText) Text(p *page.Page) {
+	if d.Changed {
+		p.Line("rejoined %s as %s, at revision %d", d.URL, d.Machine, d.Revision)
+	}
+	p.Line("what the log lacks, since revision %d:", d.Common)
+	var rows [][]string
+	for _, op := range d.Operations {
+		rows = append(rows, []string{string(op.OperationID), p.At(op.Time), op.Command, string(app.OrZero(op.ThreadID))})
+	}
+	p.Table("OPERATION TIME COMMAND THREAD", rows)
+	for _, t := range d.Threads {
+		if t.Branch != "" {
+			p.Line("%s is not in the log; its branch is: leslie spawn TEXT --id %s --branch %s makes a thread of it", t.ThreadID, t.ThreadID, t.Branch)
+		}
+	}
+	if !d.Changed {
+		p.Line("next: leslie remote rejoin  (keeps this copy beside the project, and makes a new one of the log)")
+		return
+	}
+	p.Line("the copy as it was: leslie -C %s --offline history", p.Place(d.Kept))
+	p.Line("next: leslie list")
+}
+
+// RemoteRejoin is the command leslie remote rejoin.
+func RemoteRejoin() *cli.Command {
+	return &cli.Command{
+		Name: "remote rejoin", Summary: "make a copy that parted from the project's log a copy of it again", Writes: true, NotBatchable: true,
+		Detail: "For a machine that says T512 because the log was made anew without operations that it had made " +
+			"or seen, and went on. Lists them, moves this machine's copy into .leslie-parted-1 beside it, and makes a " +
+			"new one, under the same name: claims and worktrees that the log knows are its own again. Branches and " +
+			"worktrees stay. Nothing is deleted: read the old copy there with --offline, and do again what you need of it.",
+		Example: "leslie remote rejoin --dry-run",
+		Flags:   []cli.Flag{cli.Toggle("dry-run", "show what the log lacks, and change nothing")},
+		Run: func(c *cli.Call) (cli.Data, error) {
+			return cli.RunUseCase(c, projects.RemoteRejoin, projects.RemoteRejoinRequest{DryRun: c.On("dry-run")},
+				func(d *projects.RemoteRejoinResult) cli.Data { return remoteRejoinText{d} })
+		},
+	}
+}
+
 type remoteStatusText struct{ *projects.RemoteStatusResult }
 
 func (d remoteStatusText) Text(p *page.Page) {
@@ -176,6 +218,9 @@ func (d remoteStatusText) Text(p *page.Page) {
 		p.Field("behind", page.Plural(*d.Lag, "operation"))
 	default:
 		p.Field("behind", "nothing")
+	}
+	if d.Hint != "" {
+		p.Field("hint", d.Hint)
 	}
 	var rows [][]string
 	for _, m := range d.Machines {

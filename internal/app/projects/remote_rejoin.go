@@ -1,0 +1,231 @@
+package projects
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"leslie/codes"
+	"leslie/internal/app"
+	"leslie/internal/fact"
+	"leslie/store"
+	"leslie/store/replica"
+	"leslie/thread"
+)
+
+// This file makes a copy whose history parted from the log's a copy of the log again.
+
+// RemoteRejoinRequest takes this machine back to the project's log.
+type RemoteRejoinRequest struct {
+	DryRun bool // only say what the log lacks
+}
+
+// RemoteRejoinResult is what only this machine has, and where it is now.
+type RemoteRejoinResult struct {
+	Project string `json:"project"`
+	URL     string `json:"url"`
+	Machine string `json:"machine"`
+	// Revision is the newest that this machine knows of the log, Common the last that both histories have.
+	Revision thread.Revision `json:"revision"`
+	Common   thread.Revision `json:"common"`
+	// Operations are those of this copy that the log lacks, oldest first; Threads those threads.
+	Operations []app.OperationRecord `json:"operations"`
+	Threads    []PartedThread        `json:"threads"`
+	// Kept is the folder that has the copy as it was, "" in a dry run.
+	Kept string `json:"kept,omitempty"`
+	app.Change
+}
+
+// PartedThread is a thread that the log lacks. Its branch and its worktree stay where they are.
+type PartedThread struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Title    string          `json:"title"`
+	Branch   string          `json:"branch,omitempty"`
+}
+
+// RemoteRejoin moves a copy that has operations which the log lacks, and lacks some that the log has, into
+// a folder beside it, and makes a new copy of the log in its place, under the name that this machine has
+// there. Nothing is deleted. Interrupted before that, it changed nothing, but for a folder that begins with
+// .leslie-parted. Errors: T402 for an agent;
+// T106 if the log has all that this machine knows; T512 if it has nothing else, and leslie remote restore
+// keeps all; T108 while an agent runs here; T505, T510, T903.
+func RemoteRejoin(c *app.Call, in RemoteRejoinRequest) (*RemoteRejoinResult, error) {
+	l, err := linkOf(c)
+	if err != nil {
+		return nil, err
+	}
+	if !in.DryRun && !c.ByPerson() {
+		return nil, codes.PermissionDenied.New(fact.Of("capability", "giving up what only this machine has")).
+			WithHint("A person decides that: --dry-run shows what the log lacks").WithNext("leslie remote rejoin --dry-run")
+	}
+	c.ReadHere()
+	d := &RemoteRejoinResult{Project: l.Remote.Project, URL: connectURL(l.Remote), Machine: l.Machine, Threads: []PartedThread{}, Operations: []app.OperationRecord{}}
+	if err := d.compare(c); err != nil {
+		return nil, err
+	}
+	if in.DryRun {
+		c.ReadOnly()
+		return d, nil
+	}
+	if err := noRunHere(c); err != nil {
+		return nil, err
+	}
+	return d, d.exchange(c, l)
+}
+
+// compare finds where the histories part, and what the log lacks. Errors: T106, T512, those of the log.
+func (d *RemoteRejoinResult) compare(c *app.Call) error {
+	shared, err := c.Store().Shared(c.Context())
+	if err != nil {
+		return err
+	}
+	d.Revision, d.Common = shared.Log, shared.Common
+	switch d.Common {
+	case shared.Own:
+		return codes.AlreadyExists.New(fact.Of("id", d.Project)).
+			WithHint("The log has all that this machine knows: there is nothing to rejoin").WithNext("leslie remote status")
+	case shared.Log:
+		return replica.Diverged(fmt.Sprintf("it ends at revision %d, and this machine knows %d", shared.Log, shared.Own))
+	}
+	h, err := c.Store().History(c.Context(), store.HistoryQuery{Since: d.Common})
+	for _, op := range slices.Backward(h.Operations) {
+		d.Operations = append(d.Operations, app.OperationOf(op, ""))
+	}
+	return err
+}
+
+// noRunHere refuses to take the store away from an agent that runs on this machine. Errors: T108, those of
+// reading.
+func noRunHere(c *app.Call) error {
+	var all []thread.Thread
+	if _, err := c.View(func(s *thread.State) error {
+		all = s.ThreadsWithRun()
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, t := range all {
+		if held, err := c.Store().RunHeld(t.ID); err != nil {
+			return err
+		} else if held {
+			return c.RunsAlready(t.ID)
+		}
+	}
+	loop, err := c.Store().Loop()
+	if err == nil && loop.Held {
+		err = codes.Claimed.New(fact.Of("threadId", "leslie run --next"), fact.Of("holder", "its process"), fact.Of("until", "it ends")).
+			WithHint("leslie run --next starts agents here: leslie run stop --loop ends it").WithNext("leslie run list")
+	}
+	return err
+}
+
+// exchange makes a new copy of the log, and puts it in the place of this one.
+func (d *RemoteRejoinResult) exchange(c *app.Call, l *replica.Link) error {
+	before, err := threadsOf(c)
+	if err != nil {
+		return err
+	}
+	if d.Kept, err = keptFolder(c.Root()); err != nil {
+		return err
+	}
+	fresh := filepath.Join(d.Kept, "new")
+	if err := os.Mkdir(fresh, 0o755); err != nil {
+		return cannotWrite(fresh, err)
+	}
+	in, err := d.connectRequest(c, l)
+	if err != nil {
+		return err
+	}
+	made, err := c.Project().Environment().Link(l.Remote, in.machine)
+	if err != nil {
+		return err
+	}
+	p := app.NewProject(*c.Project().Environment(), fresh)
+	st, _, _, err := store.Create(c.Context(), c.LockWait(), fresh, p.StoreOptions())
+	if err != nil {
+		return err
+	}
+	_, copied, err := copyFrom(p, c.Context(), st, made, c.Caller(), *c.Request(), ConnectRequest{Dir: fresh, URL: d.URL, Machine: in.was}, in.creds)
+	if err != nil {
+		return err
+	}
+	if err := c.Store().Exchange(c.Context(), c.LockWait(), fresh); err != nil {
+		return err
+	}
+	if err := os.Rename(filepath.Join(fresh, store.Dir), filepath.Join(d.Kept, store.Dir)); err != nil {
+		d.Kept = fresh
+	} else {
+		_ = os.Remove(fresh)
+	}
+	d.Changed, d.Machine, d.Revision = true, copied.Machine, copied.Revision
+	c.SetChanged(true)
+	c.Join(made)
+	now, err := threadsOf(c)
+	for _, t := range before {
+		if slices.ContainsFunc(now, func(other thread.Thread) bool { return other.ID == t.ID }) {
+			continue
+		}
+		one := PartedThread{ThreadID: t.ID, Title: t.Title}
+		if t.OwnedCode() != nil {
+			one.Branch = t.Branch
+		}
+		d.Threads = append(d.Threads, one)
+	}
+	return err
+}
+
+// threadsOf returns all threads, archived ones too.
+func threadsOf(c *app.Call) (all []thread.Thread, err error) {
+	_, err = c.View(func(s *thread.State) (err error) {
+		all, err = s.List(thread.Filter{All: true})
+		return err
+	})
+	return all, err
+}
+
+// rejoining is how this machine connects again.
+type rejoining struct {
+	machine string // its name
+	was     string // the same if it has written in the log, "" for a new name
+	creds   []byte
+}
+
+// connectRequest keeps the name that this machine has in the log, and its credentials.
+func (d *RemoteRejoinResult) connectRequest(c *app.Call, l *replica.Link) (r rejoining, err error) {
+	if own := c.Store().Credentials(); own != "" {
+		if r.creds, err = readCredentials(own); err != nil {
+			return r, err
+		}
+	}
+	h, err := c.Store().History(c.Context(), store.HistoryQuery{Before: d.Common + 1})
+	for _, op := range h.Operations {
+		if op.Machine == l.Machine {
+			r.machine, r.was = l.Machine, l.Machine
+			return r, err
+		}
+	}
+	r.machine = machineName(*c.Project().Environment())
+	return r, err
+}
+
+// keptFolder is a free folder for a copy as it was.
+func keptFolder(root string) (string, error) {
+	for n := 1; ; n++ {
+		dir := filepath.Join(root, fmt.Sprintf("%s-parted-%d", store.Dir, n))
+		err := os.Mkdir(dir, 0o755)
+		if err == nil || !errors.Is(err, fs.ErrExist) {
+			return dir, cannotWrite(dir, err)
+		}
+	}
+}
+
+// cannotWrite is T505 for an error of the system, nil for none.
+func cannotWrite(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return codes.WriteFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
+}
