@@ -158,8 +158,8 @@ bin/nats-server: tools/go.mod
 cluster: bin/nats-server ## run three NATS servers on this machine until Ctrl-C, set up by internal/ledger/jetstream/leslie.conf
 	@CGO_ENABLED=0 $(GO) run $(TAGS) ./test/cluster/run -server bin/nats-server $(CLUSTER)
 
-machines: build bin/nats-server ## play one project on two machines and three servers, of which one dies
-	@CGO_ENABLED=0 $(GO) run $(TAGS) ./test/cluster/demo -leslie bin/leslie -server bin/nats-server
+machines: bin/nats-server ## play a day of three machines, while their three NATS servers are killed, lose all and are restored (half a minute); needs git
+	LESLIE_NATS_SERVER="$$PWD/bin/nats-server" CGO_ENABLED=0 $(GO) test $(TAGS) -vet=off -count=1 -v -run TestADayOfThreeMachines ./test/proctest
 
 # As root it also cuts the servers' power. FAULTS="-kills", "-measure", "-short", "-only leader".
 faults: build bin/nats-server ## one project on eight machines, while its three NATS servers are killed, stopped and damaged (half an hour); needs Linux

@@ -201,7 +201,7 @@ func (s *Store) sameLog(ctx context.Context, w *state.Writer, now *state.Loaded)
 		case err != nil:
 			return now, err
 		case line.ID != string(now.Operation.ID):
-			return now, replica.Diverged(fmt.Sprintf("operation %d is %s there, and %s here", now.Revision, line.ID, now.Operation.ID))
+			return now, replica.Parted(fmt.Sprintf("operation %d is %s there, and %s here", now.Revision, line.ID, now.Operation.ID))
 		}
 		if now, err = w.Rechain(now, replica.Sum(line.Data)); err != nil {
 			return now, err

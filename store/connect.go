@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -95,9 +96,8 @@ func (s *Store) fillBlobs(ctx context.Context, l *replica.Link) error {
 	return errors.Join(err, up.wait())
 }
 
-// fillLines appends the operations that the log lacks. Lines that are there stay: the next
-// one has the hash of the last of them as it is there, which names another machine than this
-// one would.
+// fillLines appends the operations that the log lacks, each as that of the machine that made it. Lines that are
+// there stay: the next one has the hash of the last of them as it is there.
 func (s *Store) fillLines(ctx context.Context, w *state.Writer, now *state.Loaded, l *replica.Link, progress func(done, all int)) error {
 	head, err := l.Head(ctx, s.now)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *Store) fillLines(ctx context.Context, w *state.Writer, now *state.Loade
 			}
 			return nil
 		}
-		line, body, err := replica.MakeLine(e, nil, chain, l.Machine)
+		line, body, err := replica.MakeLine(e, nil, chain, cmp.Or(e.Machine, l.Machine))
 		if err != nil {
 			return err
 		}

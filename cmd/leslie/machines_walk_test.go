@@ -221,7 +221,7 @@ func (w *machinesWalk) step() {
 		return
 	}
 	id, actor := w.one(), w.actor()
-	switch w.r.IntN(16) {
+	switch w.r.IntN(18) {
 	case 0, 1, 2, 3:
 		for i := range w.machines { // whoever has its worktree
 			w.on(i)
@@ -262,8 +262,35 @@ func (w *machinesWalk) step() {
 		} else {
 			w.say("pull", id)
 		}
+	case 16: // the servers have lost the log
+		m.memory().Drop(w.url[strings.LastIndex(w.url, "/")+1:])
+		w.on(w.knowsMost())
+		w.must("remote", "restore")
+	case 17: // the machine has lost its copy
+		w.must("remote", "status")
+		name := w.answer("data", "machine")
+		require.NoError(w.t, os.RemoveAll(filepath.Join(m.Dir, ".leslie")))
+		if w.say("connect", w.url, "--machine", name) != 0 { // it has never written
+			require.Equal(w.t, "T903", w.answer("error", "code"), w.story())
+			w.must("connect", w.url)
+		}
 	}
 	w.check()
+}
+
+// knowsMost is the machine with the greatest revision.
+func (w *machinesWalk) knowsMost() (best int) {
+	most := -1.0
+	for i := range w.machines {
+		w.on(i)
+		w.must("remote", "status")
+		var said struct{ Data struct{ Revision float64 } }
+		require.NoError(w.t, json.Unmarshal(w.machine().out.Bytes(), &said))
+		if said.Data.Revision > most {
+			best, most = i, said.Data.Revision
+		}
+	}
+	return best
 }
 
 // land lands a thread: what others have sent of it is in the branch, or W809 says that it waits beside it.

@@ -85,7 +85,7 @@ func (l *Link) endOfLog(ctx context.Context, now *state.Loaded) (chain, last str
 	if chain == "" {
 		line, err := l.LineAt(ctx, now.Revision)
 		if err == nil && line.ID != last {
-			err = Diverged("operation " + last + " is another one there")
+			err = Parted("operation " + last + " is another one there")
 		}
 		return Sum(line.Data), last, err
 	}

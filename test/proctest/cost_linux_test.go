@@ -128,8 +128,9 @@ func TestSystemCallsOfALineOfABatch(t *testing.T) {
 
 // A new state is fsynced twice: by the store, before it sets the backup, and by renameio,
 // which finds nothing left to write. One call for each folder above the project looks for links:
-// the numbers are those for /dev/shm/NAME/001. Two calls find out when the caller was heard of, and two
-// look for configurations that cannot be used.
+// the numbers are those for /dev/shm/NAME/001. Two calls find out when the caller was heard of, two
+// look for configurations that cannot be used, and two whether the lock that was taken is that of the file which
+// is at its name then.
 func TestSystemCallsOfACommand(t *testing.T) {
 	t.Parallel()
 	strace := straceOrSkip(t)
@@ -146,8 +147,8 @@ func TestSystemCallsOfACommand(t *testing.T) {
 		{[]string{"list", "--limit", "20"}, 38, 0},
 		{[]string{"list", "--ready", "--limit", "20"}, 38, 0},
 		{[]string{"history", "--limit", strconv.Itoa(historyPage)}, 48, 0},
-		{[]string{"update", "t0-00004", "--title", "Another"}, 89, 4},
-		{[]string{"lifecycle", "t0-00005", "--action", "suspend"}, 89, 4},
+		{[]string{"update", "t0-00004", "--title", "Another"}, 91, 4},
+		{[]string{"lifecycle", "t0-00005", "--action", "suspend"}, 91, 4},
 		{[]string{"spawn", "--objective", "goal", "--id", "one-more", "--intent", "One more"}, 104, 5},
 		{[]string{"reference", "--from", "t0-00006", "--target", "t0-00007"}, 330, 21},
 	} {

@@ -4,6 +4,7 @@ package proctest
 
 import (
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -19,13 +20,14 @@ import (
 )
 
 // machine is one of several, with a home and folders that the others do not see, where mount
-// namespaces can be made (Linux, root).
+// namespaces can be made (Linux, root). There each is a user of its own, too.
 type machine struct {
 	t      *testing.T
 	name   string
 	root   string // all that it has
 	dir    string // the project
 	others []string
+	user   int // 0: the test's own
 }
 
 func newMachines(t *testing.T, places ...string) (all []*machine) {
@@ -36,7 +38,7 @@ func newMachines(t *testing.T, places ...string) (all []*machine) {
 		m := &machine{t: t, name: name, root: filepath.Join(top, name), dir: filepath.Join(top, place)}
 		require.NoError(t, os.MkdirAll(m.home(), 0o755))
 		require.NoError(t, os.MkdirAll(filepath.Dir(m.dir), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(m.home(), ".gitconfig"), []byte("[user]\n\tname = Ann\n\temail = ann@example.org\n"), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(m.home(), ".gitconfig"), []byte("[user]\n\tname = Ann\n\temail = ann@example.org\n[safe]\n\tdirectory = *\n"), 0o644))
 		all = append(all, m)
 	}
 	if exec.Command("unshare", "--mount", "mount", "-t", "tmpfs", "none", top).Run() != nil {
@@ -52,6 +54,32 @@ func newMachines(t *testing.T, places ...string) (all []*machine) {
 	return all
 }
 
+// becomeUser has the machine work as a user of its own, who owns all that it has, if the test may do that.
+func (m *machine) becomeUser(id int) {
+	if _, err := exec.LookPath("setpriv"); err != nil || len(m.others) == 0 {
+		return
+	}
+	m.user = id
+	require.NoError(m.t, filepath.WalkDir(m.root, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil {
+			err = os.Chown(path, id, id)
+		}
+		return err
+	}))
+	for dir := filepath.Dir(m.root); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		require.NoError(m.t, os.Chmod(dir, 0o755))
+	}
+	require.NoError(m.t, os.Chmod(filepath.Dir(binary), 0o755))
+}
+
+// keep writes a file that only the machine's user may read.
+func (m *machine) keep(name string, data []byte) {
+	require.NoError(m.t, os.WriteFile(name, data, 0o600))
+	if m.user != 0 {
+		require.NoError(m.t, os.Chown(name, m.user, m.user))
+	}
+}
+
 func (m *machine) home() string { return filepath.Join(m.root, "home") }
 
 // run runs a line on the machine, and returns what it said.
@@ -62,7 +90,11 @@ func (m *machine) run(line string) (out string, err error) {
 		for _, o := range m.others {
 			hide += "mount -t tmpfs none '" + o + "' && "
 		}
-		cmd = exec.Command("unshare", "--mount", "sh", "-c", hide+`exec sh -c "$1"`, "sh", line)
+		as := ""
+		if m.user != 0 {
+			as = fmt.Sprintf("setpriv --reuid=%d --regid=%d --clear-groups ", m.user, m.user)
+		}
+		cmd = exec.Command("unshare", "--mount", "sh", "-c", hide+"exec "+as+`sh -c "$1"`, "sh", line)
 	}
 	cmd.Dir = m.dir
 	cmd.Env = []string{"PATH=" + filepath.Dir(binary) + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + m.home(), "LESLIE_ACTOR=kim"}

@@ -129,7 +129,6 @@ func allowances() []allowance {
 		{dir: "test/cluster", packages: []string{"internal/ledger/jetstream"}, modules: []string{"golang.org/x/sys"}},
 		{dir: "test/cluster/run", packages: []string{"test/cluster"}},
 		{dir: "test/lab/faults", packages: []string{"store", "test/cluster", "test/lab", "test/harness", "thread"}},
-		{dir: "test/cluster/demo", packages: []string{"test/cluster"}},
 		{dir: "test/lab", packages: []string{"test/harness"}},
 		{dir: "test/lab/torture", packages: []string{"test/lab", "test/harness", "test/fakeagent"}},
 		{dir: "test/lab/soak", packages: []string{"test/lab", "test/harness"}},
@@ -274,9 +273,9 @@ type closedStd struct {
 func closedStds() []closedStd {
 	commands := []string{"cmd/leslie/internal/page", "cmd/leslie/internal/cli", "cmd/leslie/internal/guide", "cmd/leslie/internal/codecmd", "cmd/leslie/internal/historycmd", "cmd/leslie/internal/mergecmd", "cmd/leslie/internal/decidecmd", "cmd/leslie/internal/threadcmd", "cmd/leslie/internal/viewcmd", "cmd/leslie/internal/runcmd", "cmd/leslie/internal/projectcmd", "cmd/leslie/internal/toolcmd", "cmd/leslie/internal/screencmd"}
 	useCases := []string{"internal/app/agents", "internal/app/config", "internal/app/code", "internal/app/artifacts", "internal/app/history", "internal/app/merges", "internal/app/threads", "internal/app/landing", "internal/app/runs", "internal/app/decisions", "internal/app/views", "internal/app/projects", "internal/app/doctor"}
-	files := []string{"store", "store/internal/journal", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/state", "store/internal/storetest", "store/internal/teststore", "store/doctor", "internal/atomicfile", "internal/git", "internal/runner", "internal/transcript", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/bench/floor", "test/lab", "test/lab/torture", "test/lab/soak", "test/lab/faults", "test/cluster", "test/cluster/run", "test/cluster/demo", "test/source", "test/stress", "internal/app/apptest"}
+	files := []string{"store", "store/internal/journal", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/state", "store/internal/storetest", "store/internal/teststore", "store/doctor", "internal/atomicfile", "internal/git", "internal/runner", "internal/transcript", "internal/app", "internal/app/merging", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/bench/floor", "test/lab", "test/lab/torture", "test/lab/soak", "test/lab/faults", "test/cluster", "test/cluster/run", "test/source", "test/stress", "internal/app/apptest"}
 	files = append(append(files, useCases...), commands...)
-	runs := []string{"internal/external", "internal/git", "internal/runner", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/lab", "test/lab/torture", "test/lab/soak", "test/lab/faults", "test/cluster", "test/cluster/run", "test/cluster/demo", "test/stress"}
+	runs := []string{"internal/external", "internal/git", "internal/runner", "cmd/leslie", "test/harness", "test/fakeagent", "test/demo", "test/dist", "test/bench", "test/lab", "test/lab/torture", "test/lab/soak", "test/lab/faults", "test/cluster", "test/cluster/run", "test/stress"}
 	runs = append(runs, commands...)
 	speaks := []string{"cmd/leslie", "cmd/leslie/internal/cli", "test/bench"}
 	return []closedStd{

@@ -337,6 +337,8 @@ type ConnectResult struct {
 	// Was is the machine whose worktrees are in this repository: this one may be that, and have lost its
 	// copy of the project. "" if there are none.
 	Was string `json:"was,omitempty"`
+	// NoCode says why threads of this copy cannot own code, although it is in a repository.
+	NoCode string `json:"noCode,omitempty"`
 	app.Change
 }
 
@@ -442,6 +444,11 @@ func copyFrom(p *app.Project, ctx context.Context, st *store.Store, link *replic
 		return c, d, mustHaveWritten(ctx, st, in.Machine)
 	}
 	d.Was = code.MachineOfWorktrees(c)
+	if app.Exists(filepath.Join(code.NearestGit(p.Root()), ".git")) {
+		if _, err := code.OpenRepo(c); err != nil {
+			d.NoCode = codes.Of(err).Facts().Text("reason")
+		}
+	}
 	return c, d, nil
 }
 

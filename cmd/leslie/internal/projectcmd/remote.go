@@ -376,6 +376,9 @@ func (d connectText) Text(p *page.Page) {
 	if d.Was != "" {
 		p.Line("worktrees of %s are here; if this machine was that, and lost its copy: leslie connect %s --machine %s", d.Was, d.url, d.Was)
 	}
+	if d.NoCode != "" {
+		p.Line("threads here cannot own code: %s", d.NoCode)
+	}
 	p.Line("next: leslie list")
 }
 
