@@ -196,9 +196,8 @@ func (s *State) HandTo(arg, to, reason string, d time.Duration, stamp Stamp) (Th
 	}
 	t.endedClaim(howHanded, reason, stamp)
 	t.givenUp(howHanded, to, reason, stamp)
-	t.Executor, t.Updated = ByAgent, stamp.Time
-	t.Claim = &Claim{Holder: to, As: Agent, At: stamp.Time, Until: stamp.Time.Add(d), For: d}
-	return s.Threads.Put(t), nil
+	t.Executor, t.Updated, t.Claim = ByAgent, stamp.Time, nil
+	return s.hold(t, d, Stamp{Time: stamp.Time, As: Agent, Actor: to}), nil
 }
 
 // Prolong extends the actor's claim if less than half of it is left, because an

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -52,6 +53,7 @@ type Config struct {
 		Checks   map[string]string `json:"checks"`
 		Land     *string           `json:"land"`
 		Keep     *string           `json:"keep"`
+		Travel   *Travel           `json:"travel"` // only in the user's file
 	} `json:"code"`
 	Run struct {
 		Agent  *string                `json:"agent"`
@@ -213,6 +215,22 @@ func (e Environment) NoProject() string {
 		return ""
 	}
 	return e.Home
+}
+
+// Travel says how the commits of threads go to the other machines of a project.
+type Travel string
+
+// The ways.
+const (
+	TravelByStore Travel = "store" // beside the project's log
+	TravelByGit   Travel = "git"   // by the person's own remote of git
+	TravelOff     Travel = "off"   // the person takes them
+)
+
+// Travel returns how the user has commits travel. Errors: those of Configs.
+func (c *Call) Travel() (Travel, error) {
+	user, _, err := c.Configs()
+	return cmp.Or(OrZero(user.Code.Travel), TravelByStore), err
 }
 
 // Configured returns the settings for a call that runs no configured command.
@@ -508,7 +526,7 @@ func ConfigKeys() (both, users []string) {
 	both = []string{"policy", "mistakeLimit", "claimFor", "ids", "merge.agent", "merge.validate", "code.dir", "code.branch", "code.setup", "code.validate", "code.checks", "code.land", "code.keep", "run.agent", "run.agents",
 		"run.profile", "run.allow", "run.ask", "run.deny", "run.default", "run.maxTokens", "run.maxCost", "run.maxTime", "run.maxTurnTime", "run.parallel", "run.fallback",
 		"run.startTimeout", "run.askFor", "run.restart"}
-	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify", "run.always", "run.mcp"}
+	return both, []string{"trust", "approvals.agentAutoApprove", "approvals.trustAs", "notify", "code.travel", "run.always", "run.mcp"}
 }
 
 // namesIn returns the names in a group of keys ("merge."), or at the top level for "".
@@ -678,6 +696,9 @@ func (cfg Config) check(path string) error {
 	}
 	if how := cfg.Code.Land; how != nil && !slices.Contains([]string{thread.LandedMerge, thread.LandedSquash, thread.LandedRebase}, *how) {
 		return BadConfig(path, "code.land", "it must be merge, squash or rebase, not "+Quoted(*how))
+	}
+	if how := cfg.Code.Travel; how != nil && !slices.Contains([]Travel{TravelByStore, TravelByGit, TravelOff}, *how) {
+		return BadConfig(path, "code.travel", "it must be store, git or off, not "+Quoted(string(*how)))
 	}
 	if cfg.Code.Dir != nil && *cfg.Code.Dir == "" {
 		return BadConfig(path, "code.dir", "it must not be empty")

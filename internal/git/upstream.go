@@ -8,7 +8,7 @@ import (
 )
 
 // This file finds what others have pushed to branches, as far as it was fetched, and what other
-// machines of the project have sent. leslie never fetches.
+// machines of the project have sent.
 
 const (
 	heads    = "refs/heads/"

@@ -29,12 +29,19 @@ func Send(c *app.Call, t thread.Thread) (sent *thread.CodeSent, bundle []byte) {
 	if code == nil || machine == "" || code.Machine == "" || code.State == thread.CodeMaking {
 		return nil, nil
 	}
-	repo, err := OpenRepo(c)
-	if err != nil || !InRepo(t, repo) {
+	travel, err := c.Travel()
+	if travel == app.TravelOff {
+		return nil, nil
+	}
+	repo, failed := OpenRepo(c)
+	if failed != nil || !InRepo(t, repo) {
 		return nil, nil
 	}
 	next := thread.CodeSent{Machine: machine, At: c.Now()}
-	tip, err := repo.Branch(c.Context(), t.Branch)
+	tip := git.Commit("")
+	if err == nil { // the configuration can be read
+		tip, err = repo.Branch(c.Context(), t.Branch)
+	}
 	if err == nil && tip != "" {
 		next.Tip = string(tip)
 		if code.Machine == machine {
@@ -54,16 +61,31 @@ func Send(c *app.Call, t thread.Thread) (sent *thread.CodeSent, bundle []byte) {
 				return &next, nil
 			}
 		}
-		var found git.Bundled
-		if found, err = repo.Bundle(c.Context(), t.Branch, store.MaxFile); err == nil {
-			next.Tip = string(found.Tip)
-			return &next, found.Data
+		if travel == app.TravelByGit {
+			if err = push(c, repo, t); err == nil {
+				return &next, nil
+			}
+		} else {
+			var found git.Bundled
+			if found, err = repo.Bundle(c.Context(), t.Branch, store.MaxFile); err == nil {
+				next.Tip = string(found.Tip)
+				return &next, found.Data
+			}
 		}
 	}
 	if err != nil && c.Context().Err() == nil {
 		c.Warn(warnings.CommitsNotSent.New(fact.Of("threadId", t.ID), fact.Of("branch", t.Branch), fact.Of("reason", codes.Reason(err))))
 	}
 	return nil, nil
+}
+
+// push pushes a thread's branch to the person's remote. Errors: T802 for a branch that leslie did not make,
+// those of git.
+func push(c *app.Call, repo *git.Repo, t thread.Thread) error {
+	if !t.OwnedCode().Made.Branch {
+		return thread.NoCode(t.ID, "its branch was not made by leslie, which pushes no other: push it with git")
+	}
+	return repo.Push(c.Context(), t.Branch)
 }
 
 // isSent reports whether what was sent of a branch has a commit, or the branch began there.
@@ -201,6 +223,14 @@ func commitsCome(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeS
 			return &notCome{codes.Reason(err), "Repeat the call when the project's servers answer", "leslie remote status"}
 		}
 		if err = repo.Unbundle(ctx, bundle); err == nil || !errors.As(err, &lacks) {
+			return err
+		}
+	}
+	if travel, err := c.Travel(); err == nil && travel == app.TravelByGit {
+		if err := repo.Fetch(ctx, t.Branch); err != nil {
+			return &notCome{codes.Reason(err), "Fetch it with git, then repeat the call", "git -C " + external.Word(repo.Top) + " fetch --all"}
+		}
+		if at, err := repo.Resolve(ctx, sent.Tip); err != nil || at != "" {
 			return err
 		}
 	}

@@ -165,7 +165,7 @@ func untrustedKey(key string) string {
 // configBuiltIn are the values without configuration.
 func configBuiltIn() map[string]any {
 	return map[string]any{
-		"mistakeLimit": app.DefaultMistakeLimit, "claimFor": "1h", "ids": app.TitleIDs, "code.dir": "../PROJECT.worktrees", "code.branch": app.BranchFolder + app.IDInBranch, "code.land": thread.LandedMerge, "code.keep": "720h",
+		"mistakeLimit": app.DefaultMistakeLimit, "claimFor": "1h", "ids": app.TitleIDs, "code.dir": "../PROJECT.worktrees", "code.branch": app.BranchFolder + app.IDInBranch, "code.land": thread.LandedMerge, "code.keep": "720h", "code.travel": app.TravelByStore,
 		"run.default": permit.Ask, "run.parallel": app.DefaultParallel, "run.startTimeout": "1m", "run.askFor": "10m", "run.restart": []string{"5s", "30s", "2m"}, "run.profile": permit.Normal,
 		"approvals.agentAutoApprove": false, "approvals.trustAs": false,
 	}

@@ -833,6 +833,8 @@ type PublishRequest struct {
 // PublishResult is what was published.
 type PublishResult struct {
 	Threads []PublishedThread `json:"threads"`
+	// NotSent: commits that the other machines lack stay here, as W815 says, or because code.travel is off.
+	NotSent bool `json:"notSent,omitempty"`
 	app.Change
 }
 
@@ -852,6 +854,10 @@ func Publish(c *app.Call, in PublishRequest) (*PublishResult, error) {
 	if c.Project().Link() == nil {
 		return nil, codes.InvalidArgument.New(fact.Of("reason", "the project is on this machine alone, and its files are in place")).
 			WithHint("leslie remote init URL makes it one of several machines").WithNext("leslie help remote")
+	}
+	travel, err := c.Travel()
+	if err != nil {
+		return nil, err
 	}
 	var ids []thread.ThreadID
 	if _, err := c.View(func(s *thread.State) error {
@@ -918,6 +924,10 @@ func Publish(c *app.Call, in PublishRequest) (*PublishResult, error) {
 		}
 		return nil
 	})
+	for _, w := range c.Warnings() {
+		d.NotSent = d.NotSent || w.Code == warnings.CommitsNotSent
+	}
+	d.NotSent = d.NotSent || travel == app.TravelOff
 	slices.SortFunc(d.Threads, func(a, b PublishedThread) int { return strings.Compare(string(a.ThreadID), string(b.ThreadID)) })
 	return d, err
 }

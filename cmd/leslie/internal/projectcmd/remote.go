@@ -416,9 +416,11 @@ func Connect() *cli.Command {
 type publishText struct{ *projects.PublishResult }
 
 func (d publishText) Text(p *page.Page) {
-	if len(d.Threads) == 0 {
+	switch {
+	case len(d.Threads) == 0 && d.NotSent:
+		p.Line("nothing was published: commits stay on this machine")
+	case len(d.Threads) == 0:
 		p.Line("nothing to publish: other machines have all of it")
-		return
 	}
 	for _, t := range d.Threads {
 		commits, left := "", ""
