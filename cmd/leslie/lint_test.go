@@ -186,18 +186,18 @@ func TestValuesOfEveryKind(t *testing.T) {
 		value     *cli.Value
 		good, bad []string
 	}{
-		{cli.AnyText("T"), []string{"x", " x ", "-"}, []string{"", "  ", "\n"}},
+		{cli.Text("T"), []string{"x", " x ", "-"}, []string{"", "  ", "\n"}},
 		{cli.Texts("T"), []string{"a,b"}, []string{""}},
 		{cli.OneOf("one", "two"), []string{"one"}, []string{"", "One", "on", "one "}},
-		{cli.AnID("ID", cli.ThreadIDs), []string{"a", "7", "thread-x_Y", "leslie/a", strings.Repeat("a", 64)}, []string{"", "-x", "_x", "a//b", "/a", "../x", "a b", "ä", strings.Repeat("a", 65), "a\n"}},
-		{cli.SomeIDs("ID,...", cli.ThreadIDs), []string{"a", "a,b"}, []string{"", "a,", ",a", "a,,b", "a,../x", "a, b"}},
+		{cli.ID("ID", cli.ThreadIDs), []string{"a", "7", "thread-x_Y", "leslie/a", strings.Repeat("a", 64)}, []string{"", "-x", "_x", "a//b", "/a", "../x", "a b", "ä", strings.Repeat("a", 65), "a\n"}},
+		{cli.IDs("ID,...", cli.ThreadIDs), []string{"a", "a,b"}, []string{"", "a,", ",a", "a,,b", "a,../x", "a, b"}},
 		{cli.Scopes("P,..."), []string{"a", "a,b/*", "**/*.md", "../x"}, []string{"", "a,", "[", `a\b`}},
 		{cli.NonNegative("N"), []string{"0", "7"}, []string{"", "-1", "1.5", "x", "9223372036854775808", "0x1"}},
 		{cli.Positive("N"), []string{"1", "7"}, []string{"", "0", "-1", "1.5", "x"}},
-		{cli.ADuration(), []string{"1ms", "1h30m"}, []string{"", "0", "0s", "-1s", "5", "soon"}},
+		{cli.Duration(), []string{"1ms", "1h30m"}, []string{"", "0", "0s", "-1s", "5", "soon"}},
 		{cli.Edits("+T|-T", cli.TagNames), []string{"+x", "-x", "--"}, []string{"", "+", "-", "x", "+ "}},
 		{runcmd.ARun(), []string{"run-a1b2", "run-"}, []string{"", "a1b2", "run-a/b", "run- x"}},
-		{cli.ACapability(), []string{"code_edit", "git-push"}, []string{"", " ", "a b", "a,b", "-x"}},
+		{cli.Capability(), []string{"code_edit", "git-push"}, []string{"", " ", "a b", "a,b", "-x"}},
 		{cli.Capabilities(), []string{"deploy", "deploy,code_edit"}, []string{"", "deploy,", ",deploy", "a,,b", "a, b"}},
 	}
 	for _, tt := range tests {

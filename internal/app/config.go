@@ -334,7 +334,7 @@ func UserConfigFiles(env Environment) []string {
 	if env.Config == "" {
 		return nil
 	}
-	return []string{filepath.ToSlash(env.Config), filepath.ToSlash(Resolved(env.Config))}
+	return []string{filepath.ToSlash(env.Config), filepath.ToSlash(ResolveLinks(env.Config))}
 }
 
 // KeyFault is what is wrong with one key of a configuration.

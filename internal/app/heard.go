@@ -44,7 +44,7 @@ func (c *Call) newHolders(s *thread.State, changes []thread.Change) (holders []s
 
 // heardOf returns when the holder of a thread's claim was last heard of; claiming counts.
 func (c *Call) heardOf(t thread.Thread, held *thread.Claim) time.Time {
-	at, worked, said := held.At, c.Worked(t), c.store.HeardOf(held.Holder)
+	at, worked, said := held.At, c.LastWork(t), c.store.HeardOf(held.Holder)
 	if t.Given(c.Now()) != nil && !said.IsZero() {
 		at = said // that somebody gave it the thread says nothing of it
 		if worked.Before(held.At) {
@@ -78,9 +78,9 @@ func byMessage(t thread.Thread, at time.Time) bool {
 	})
 }
 
-// Worked returns when the folder of a thread's artifacts, or what git keeps of its worktree,
+// LastWork returns when the folder of a thread's artifacts, or what git keeps of its worktree,
 // last changed, as far as a few files say; the zero time for none that is there.
-func (c *Call) Worked(t thread.Thread) (at time.Time) {
+func (c *Call) LastWork(t thread.Thread) (at time.Time) {
 	signs := []string{c.Absolute(ThreadPath(t.ID))}
 	if code := t.OwnedCode(); code != nil && code.State == thread.CodeReady && code.Admin != "" {
 		for _, name := range []string{"index", "HEAD", "logs/HEAD", "COMMIT_EDITMSG"} {

@@ -54,7 +54,7 @@ func (c *Call) NewMessageID(s *thread.State) thread.InjectionID {
 
 // PlanInjectionLine plans a line in the file that keeps a thread's injections.
 func PlanInjectionLine(s *thread.State, id thread.ThreadID, line string) {
-	s.Plan(thread.Step{Do: thread.StepAppend, To: ThreadPlace(id) + "/" + InjectionsFile, Line: line})
+	s.Plan(thread.Step{Do: thread.StepAppend, To: ThreadInStore(id) + "/" + InjectionsFile, Line: line})
 }
 
 // This file tells a caller who speaks for a thread which messages wait for its agent.

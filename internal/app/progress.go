@@ -34,8 +34,8 @@ func (c *Call) ReportCheck(what string, done, total int) {
 	c.Report(Progress{What: what, Done: int64(done), Total: int64(total), Unit: CountsShares})
 }
 
-// Telling is a reader that tells how much of it was read.
-type Telling struct {
+// ProgressReader is a reader that tells how much of it was read.
+type ProgressReader struct {
 	io.Reader
 	C    *Call
 	What string
@@ -44,7 +44,7 @@ type Telling struct {
 }
 
 // Read reads, and tells how far.
-func (r *Telling) Read(b []byte) (int, error) {
+func (r *ProgressReader) Read(b []byte) (int, error) {
 	n, err := r.Reader.Read(b)
 	r.done += int64(n)
 	r.C.Report(Progress{What: r.What, Done: r.done, Total: r.Size, Unit: CountsBytes})

@@ -452,7 +452,7 @@ func (c *Call) RunAlive(t thread.Thread) (bool, error) {
 	return c.store.RunHeld(t.ID)
 }
 
-// FilesOf leaves out folders, because their files imply them.
-func FilesOf(entries []store.Entry) []store.Entry {
+// WithoutFolders leaves out folders, because their files imply them.
+func WithoutFolders(entries []store.Entry) []store.Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e store.Entry) bool { return e.Type == store.TypeFolder })
 }

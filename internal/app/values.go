@@ -17,8 +17,8 @@ import (
 	"leslie/thread"
 )
 
-// Matchable returns the paths of entries in the form that a scope matches.
-func Matchable(entries []store.Entry) []string {
+// ScopePaths returns the paths of entries in the form that a scope matches.
+func ScopePaths(entries []store.Entry) []string {
 	paths := make([]string, len(entries))
 	for i, e := range entries {
 		paths[i] = e.Path
@@ -51,8 +51,8 @@ func OrZero[T any](p *T) (value T) {
 	return value
 }
 
-// Narrower reports whether a verdict allows less than another.
-func Narrower(a, b permit.Verdict) bool {
+// AllowsLess reports whether a verdict allows less than another.
+func AllowsLess(a, b permit.Verdict) bool {
 	order := map[permit.Verdict]int{permit.Allow: 0, permit.Ask: 1, permit.Deny: 2}
 	return order[a] > order[b]
 }
@@ -65,9 +65,9 @@ func Earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// Resolved returns a path with the links in it resolved, as far as it exists: a link to
+// ResolveLinks returns a path with the links in it resolved, as far as it exists: a link to
 // what does not exist yet leads there, too.
-func Resolved(name string) string {
+func ResolveLinks(name string) string {
 	rest := ""
 	for links := 0; ; {
 		if real, err := filepath.EvalSymlinks(name); err == nil {
@@ -185,10 +185,10 @@ func (c *Call) Absolute(path string) string {
 }
 
 // ThreadPath returns a thread's folder relative to the project's root.
-func ThreadPath(id thread.ThreadID) string { return store.Dir + "/" + ThreadPlace(id) }
+func ThreadPath(id thread.ThreadID) string { return store.Dir + "/" + ThreadInStore(id) }
 
-// ThreadPlace returns a thread's folder relative to the store's.
-func ThreadPlace(id thread.ThreadID) string { return store.ThreadsDir + "/" + string(id) }
+// ThreadInStore returns a thread's folder relative to the store's.
+func ThreadInStore(id thread.ThreadID) string { return store.ThreadsDir + "/" + string(id) }
 
 // IsMissing reports whether an error says that a thread does not exist.
 func IsMissing(err error) bool { return codes.Has(err, codes.ThreadNotFound) }

@@ -77,7 +77,7 @@ func Write[T any, P written[T]](c *Call, do rule[T]) (*T, error) {
 		return nil, err
 	}
 	c.changed = c.changed || commit.Changed
-	if data, err = Committed(c, commit, data); err != nil {
+	if data, err = AfterCommit(c, commit, data); err != nil {
 		return nil, err
 	}
 	return data, c.KeepUnchanged(data)
@@ -185,7 +185,7 @@ func Answered[T any](c *Call) (data *T, ok bool, err error) {
 	if err != nil || commit == nil {
 		return nil, false, err
 	}
-	data, err = Committed[T](c, *commit, nil)
+	data, err = AfterCommit[T](c, *commit, nil)
 	return data, err == nil, err
 }
 
@@ -202,8 +202,8 @@ func (c *Call) KeepUnchanged(data any) error {
 	return c.store.Keep(c.ctx, c.StoreCall(), *c.revision, answer)
 }
 
-// Committed takes over what a commit of the call's own operation says. Errors: those of reading a kept answer.
-func Committed[T any](c *Call, commit store.Commit, data *T) (*T, error) {
+// AfterCommit takes over what a commit of the call's own operation says. Errors: those of reading a kept answer.
+func AfterCommit[T any](c *Call, commit store.Commit, data *T) (*T, error) {
 	c.revision = &commit.Revision
 	if commit.Replay != nil {
 		var first keptAnswer[*T]

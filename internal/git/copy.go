@@ -51,11 +51,11 @@ func (r *Repo) Copy(ctx context.Context, of Commit, tree string, onto Commit) (C
 // maxBeyond is among how many commits a copy is looked for.
 const maxBeyond = 2000
 
-// Brought reports whether commits that a target has and a tip has not bring what the tip has
+// HasEquivalents reports whether commits that a target has and a tip has not bring what the tip has
 // beyond their merge base: one of them has the changes of all together (a squash), or each commit
 // has its equal there (a rebase, cherry picks). What changed the same lines since does not matter;
 // but what the target reverted, as a whole or one of the commits, was not brought.
-func (r *Repo) Brought(ctx context.Context, tip, target Commit) (bool, error) {
+func (r *Repo) HasEquivalents(ctx context.Context, tip, target Commit) (bool, error) {
 	base, err := r.MergeBase(ctx, target, tip)
 	if err != nil || base == "" || base == target || base == tip {
 		return false, err

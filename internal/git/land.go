@@ -275,11 +275,11 @@ func inTheWay(stderr string) (paths []string, reason string) {
 	return paths, reason
 }
 
-// Repair finishes or takes back a landing that was interrupted, and reports whether the
+// RepairLanding finishes or takes back a landing that was interrupted, and reports whether the
 // branch has the commit now. It changes only what git wrote: a file that is what the
 // landing found, what it was writing, or a beginning of that. It waits for a landing that
 // goes on. Errors: T805 if that, or something else, is in progress.
-func (r *Repo) Repair(ctx context.Context, l Landing) (landed bool, err error) {
+func (r *Repo) RepairLanding(ctx context.Context, l Landing) (landed bool, err error) {
 	lock, err := r.awaitLanding(ctx)
 	if err != nil {
 		return false, err
@@ -298,10 +298,10 @@ func (r *Repo) Repair(ctx context.Context, l Landing) (landed bool, err error) {
 	return at.repair(ctx, l, lock)
 }
 
-// Left says what an interrupted landing left: landed, the branch has the commit; half,
+// InspectLanding says what an interrupted landing left: landed, the branch has the commit; half,
 // files of its worktree, or its index, have something of it. A landing that goes on has
 // left nothing. It changes nothing.
-func (r *Repo) Left(ctx context.Context, l Landing) (landed, half bool, err error) {
+func (r *Repo) InspectLanding(ctx context.Context, l Landing) (landed, half bool, err error) {
 	for _, name := range []string{landingLock, refsLock} {
 		lock, err := hold(filepath.Join(r.Admin, name))
 		if err != nil {

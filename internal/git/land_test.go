@@ -205,7 +205,7 @@ func TestAKilledLandingIsFinishedOrTakenBack(t *testing.T) {
 			require.NoError(t, err)
 			landErr := repo.Land(ctx, l)
 			what := fmt.Sprint(call, " ", n)
-			landed, err := r.repo.Repair(ctx, l)
+			landed, err := r.repo.RepairLanding(ctx, l)
 			require.NoError(t, err, what)
 			switch {
 			case landErr == nil:
@@ -238,7 +238,7 @@ func TestARepairLeavesEditsAlone(t *testing.T) {
 	r.write("a.txt", "two\ntwo\ntw")     // a beginning of what the landing writes
 	r.write("new/added", "somebody's\n") // not what it writes
 	require.NoError(t, os.Remove(filepath.Join(r.dir, "dir", "gone")))
-	landed, err := r.repo.Repair(ctx, l)
+	landed, err := r.repo.RepairLanding(ctx, l)
 	require.NoError(t, err)
 	assert.False(t, landed)
 	assert.Equal(t, "?? new/", r.untrimmed(r.dir, "status", "--porcelain"))
@@ -268,12 +268,12 @@ func TestALandingWaitsForTheOther(t *testing.T) {
 	ended, end := context.WithCancel(ctx)
 	end()
 	assert.True(t, codes.Has(r.repo.Land(ended, l), codes.Interrupted))
-	_, half, err := r.repo.Left(ctx, l)
+	_, half, err := r.repo.InspectLanding(ctx, l)
 	require.NoError(t, err)
 	assert.False(t, half, "it goes on")
 	landed := make(chan bool, 1)
 	go func() {
-		has, err := r.repo.Repair(ctx, l)
+		has, err := r.repo.RepairLanding(ctx, l)
 		landed <- assert.NoError(t, err) && has
 	}()
 	require.NoError(t, os.WriteFile(goOn, []byte("x\n"), 0o644))

@@ -29,9 +29,9 @@ func (w Worktree) IsAt(dir, was string) bool {
 	return elsewhere // named is another repository's
 }
 
-// Rejoin has the worktree's folder and its folder in the repository name each other again.
+// LinkBothWays has the worktree's folder and its folder in the repository name each other again.
 // The same call again finishes it. Error: T505.
-func (w Worktree) Rejoin() (changed bool, err error) {
+func (w Worktree) LinkBothWays() (changed bool, err error) {
 	if place := placeOf(w.Admin); place == "" || !sameFolder(place, w.Dir) {
 		changed = true
 		if err := os.WriteFile(filepath.Join(w.Admin, "gitdir"), []byte(filepath.Join(w.Dir, ".git")+"\n"), 0o666); err != nil {

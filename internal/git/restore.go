@@ -93,7 +93,7 @@ func (m Removal) Detach() error {
 			return err
 		}
 	}
-	if there(m.Dir) || placeOf(m.Admin) != m.Dir || m.Restored() || m.Remaking() {
+	if there(m.Dir) || placeOf(m.Admin) != m.Dir || m.RestoreEnded() || m.IsRestoringFiles() {
 		return nil // another worktree has that place by now
 	}
 	return removeAll(m.Admin)
@@ -225,18 +225,18 @@ func (r *Repo) refsBelow(ctx context.Context, prefix string) (map[string]Commit,
 	return all, nil
 }
 
-// Remaking reports whether a Remake has not ended.
-func (w Worktree) Remaking() bool {
+// IsRestoringFiles reports whether RestoreFiles has not ended.
+func (w Worktree) IsRestoringFiles() bool {
 	lock, _ := os.ReadFile(filepath.Join(w.Admin, "locked"))
 	return string(lock) == restoring
 }
 
-// Remake gives a worktree whose folder is gone its files again, as they are in its index:
+// RestoreFiles gives a worktree whose folder is gone its files again, as they are in its index:
 // what was staged comes back, what was not is lost with the folder. It finishes what an
-// earlier Remake left. Errors: T803 if something else is in the folder, T805 if somebody has
+// earlier RestoreFiles left. Errors: T803 if something else is in the folder, T805 if somebody has
 // it locked, T808.
-func (w Worktree) Remake(ctx context.Context) error {
-	if there(w.Dir) && !w.Remaking() {
+func (w Worktree) RestoreFiles(ctx context.Context) error {
+	if there(w.Dir) && !w.IsRestoringFiles() {
 		return folderTaken(w.Dir, "it exists")
 	}
 	if err := w.CheckUnlocked(); err != nil {
@@ -260,9 +260,9 @@ func (w Worktree) Remake(ctx context.Context) error {
 	return w.lock(restored)
 }
 
-// Elsewhere returns the folder to which somebody moved the worktree; "" if it is not
+// MovedTo returns the folder to which somebody moved the worktree; "" if it is not
 // there, or still in its own.
-func (w Worktree) Elsewhere() string {
+func (w Worktree) MovedTo() string {
 	dir := placeOf(w.Admin)
 	if dir == "" || there(w.Dir) || !there(dir) {
 		return ""
@@ -270,9 +270,9 @@ func (w Worktree) Elsewhere() string {
 	return dir
 }
 
-// Relink gives the folder of a linked worktree its .git file again if that is gone, and
+// RestoreGitFile gives the folder of a linked worktree its .git file again if that is gone, and
 // reports whether it was.
-func (w Worktree) Relink() (bool, error) {
+func (w Worktree) RestoreGitFile() (bool, error) {
 	file := filepath.Join(w.Dir, ".git")
 	if there(file) {
 		return false, nil
@@ -478,8 +478,8 @@ func (w Worktree) put(name string, content []byte) error {
 	return writeFailed(name, err)
 }
 
-// Restored reports whether a Restore or a Remake has ended and Unlock has not run.
-func (w Worktree) Restored() bool {
+// RestoreEnded reports whether Restore or RestoreFiles has ended and Unlock has not run.
+func (w Worktree) RestoreEnded() bool {
 	text, err := os.ReadFile(filepath.Join(w.Admin, "locked"))
 	return err == nil && strings.HasPrefix(string(text), restored)
 }
@@ -487,7 +487,7 @@ func (w Worktree) Restored() bool {
 // Unlock removes the lock that Restore left, once the worktree is recorded.
 func (w Worktree) Unlock() error {
 	name := filepath.Join(w.Admin, "locked")
-	if !w.Restored() {
+	if !w.RestoreEnded() {
 		return nil
 	}
 	return writeFailed(name, os.Remove(name))

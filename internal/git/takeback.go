@@ -77,7 +77,7 @@ func (r *Repo) HasContent(ctx context.Context, l Landing, tip Commit) (bool, err
 	if err != nil {
 		return false, err
 	}
-	return r.Brought(ctx, l.New, tip)
+	return r.HasEquivalents(ctx, l.New, tip)
 }
 
 // reversed merges what takes a landing back into a branch at a tip, without a worktree.

@@ -113,9 +113,9 @@ func (r *Repo) readWork(ctx context.Context, c Commit) (*stored, error) {
 	return s, err
 }
 
-// Strangers returns the paths of a saved work whose files are in neither of two others:
+// ForeignPaths returns the paths of a saved work whose files are in neither of two others:
 // somebody else wrote them.
-func (r *Repo) Strangers(ctx context.Context, of, a, b Commit) ([]string, error) {
+func (r *Repo) ForeignPaths(ctx context.Context, of, a, b Commit) ([]string, error) {
 	var all [3]*stored
 	for i, c := range []Commit{of, a, b} {
 		var err error

@@ -33,9 +33,9 @@ func (w Worktree) run(ctx context.Context, c command) ([]byte, error) {
 	return w.repo.system.run(ctx, c)
 }
 
-// Standing returns the repository's worktree to which a folder belongs, the main one for
+// WorktreeOf returns the repository's worktree to which a folder belongs, the main one for
 // a folder elsewhere.
-func (r *Repo) Standing(ctx context.Context, dir string) (Worktree, error) {
+func (r *Repo) WorktreeOf(ctx context.Context, dir string) (Worktree, error) {
 	main := r.Worktree(r.Top, r.Admin)
 	if dir == "" {
 		return main, nil
@@ -56,9 +56,9 @@ func (r *Repo) Standing(ctx context.Context, dir string) (Worktree, error) {
 	return r.Worktree(filepath.FromSlash(lines[2]), filepath.Clean(lines[1])), nil
 }
 
-// HasAlone reports whether a submodule of the worktree has a commit that none of its remotes has, as it was
+// HasUnpushed reports whether a submodule of the worktree has a commit that none of its remotes has, as it was
 // fetched last.
-func (w Worktree) HasAlone(ctx context.Context, path string, c Commit) bool {
+func (w Worktree) HasUnpushed(ctx context.Context, path string, c Commit) bool {
 	dir := filepath.Join(w.Dir, filepath.FromSlash(path))
 	if !there(filepath.Join(dir, ".git")) {
 		return false

@@ -71,7 +71,7 @@ func toolOf(call acp.ToolCall, dir string) permit.Call {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)
 		}
-		p := permit.Path{Named: filepath.ToSlash(filepath.Clean(name)), Real: filepath.ToSlash(app.Resolved(name))}
+		p := permit.Path{Named: filepath.ToSlash(filepath.Clean(name)), Real: filepath.ToSlash(app.ResolveLinks(name))}
 		if !slices.Contains(out.Paths, p) {
 			out.Paths = append(out.Paths, p)
 		}
@@ -157,7 +157,7 @@ func Decide(rules permit.Rules, before, asked acp.ToolCall, dir string) (permit.
 	if words, err := external.Split(p.Command); err == nil && len(words) == 1 && words[0] == line {
 		return said, first
 	}
-	if app.Narrower(first.Verdict, d.Verdict) {
+	if app.AllowsLess(first.Verdict, d.Verdict) {
 		return p, first
 	}
 	return p, d

@@ -69,9 +69,9 @@ func TestALinkToWhatDoesNotExistLeadsThere(t *testing.T) {
 		"abs": "/nowhere/x", "abs/deeper": "/nowhere/x/deeper", "rel": filepath.Join(filepath.Dir(dir), "y"), "chain": "/nowhere/x",
 		"new/file": filepath.Join(dir, "new/file"), "new/../x": filepath.Join(dir, "x"),
 	} {
-		assert.Equal(t, want, app.Resolved(filepath.Join(dir, name)), name)
+		assert.Equal(t, want, app.ResolveLinks(filepath.Join(dir, name)), name)
 	}
-	assert.NotEmpty(t, app.Resolved(filepath.Join(dir, "loop")))
+	assert.NotEmpty(t, app.ResolveLinks(filepath.Join(dir, "loop")))
 }
 
 func TestOnlyTheSameCallIsTheSame(t *testing.T) {

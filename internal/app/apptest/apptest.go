@@ -47,7 +47,7 @@ func New(t *testing.T) *Project {
 	})
 	for _, id := range []thread.ThreadID{"main", "part"} {
 		b.do(func(s *thread.State, stamp thread.Stamp) error {
-			s.Plan(thread.Step{Do: thread.StepMakeDir, To: app.ThreadPlace(id)})
+			s.Plan(thread.Step{Do: thread.StepMakeDir, To: app.ThreadInStore(id)})
 			_, err := s.Spawn(thread.NewThread{ID: id, Intent: "Work on " + string(id), Title: "Work on " + string(id), Inherit: thread.InheritNone}, stamp)
 			return err
 		})

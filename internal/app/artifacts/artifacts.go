@@ -138,7 +138,7 @@ func matchedArtifacts(c *app.Call, id thread.ThreadID, set scope.Set) ([]store.E
 	if err = c.ToCome(id, scope.Set{}, err); err != nil {
 		return nil, err
 	}
-	if none := set.Unmatched(app.Matchable(entries)); len(none) > 0 {
+	if none := set.Unmatched(app.ScopePaths(entries)); len(none) > 0 {
 		return nil, codes.ScopeNotFound.New(fact.Of("path", none[0]), fact.Of("threadId", id), fact.Of("paths", none))
 	}
 	return entries, nil

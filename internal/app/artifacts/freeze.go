@@ -13,7 +13,7 @@ import (
 
 // FrozenPlace returns the path of a frozen reference's copy in the store's folder.
 func FrozenPlace(from thread.ThreadID, ref thread.ReferenceID) string {
-	return app.ThreadPlace(from) + "/" + store.InheritedDir + "/" + string(ref)
+	return app.ThreadInStore(from) + "/" + store.InheritedDir + "/" + string(ref)
 }
 
 // stageContent reads the target of a reference from a thread. For a frozen one it stages
@@ -66,7 +66,7 @@ func ResolvedNow(c *app.Call, ref thread.Reference) thread.Reference {
 func placeFrozen(stage *store.Stage, ref thread.Reference) []thread.Step {
 	place := FrozenPlace(ref.From, ref.ID)
 	return []thread.Step{
-		{Do: thread.StepMakeDir, To: app.ThreadPlace(ref.From) + "/" + store.InheritedDir},
+		{Do: thread.StepMakeDir, To: app.ThreadInStore(ref.From) + "/" + store.InheritedDir},
 		{Do: thread.StepPlace, From: stage.Rel("ref"), To: place, Content: ref.Manifest},
 	}
 }

@@ -44,7 +44,7 @@ func NamedWorktree(c *app.Call, id string, edit thread.Edit) (*FoundWorktree, er
 		return nil, err
 	}
 	if edit.Worktree != nil {
-		if t.Worktree = *edit.Worktree; t.Worktree != "" && Missing(WorktreeDir(c, t)) {
+		if t.Worktree = *edit.Worktree; t.Worktree != "" && FolderMissing(WorktreeDir(c, t)) {
 			return nil, app.FaultsError([]app.Fault{{Field: "Worktree", Value: *edit.Worktree, Problem: "there is no folder " + WorktreeDir(c, t)}})
 		}
 	}

@@ -28,7 +28,7 @@ func Behind(c *app.Call, t thread.Thread, others []thread.Thread, lands string) 
 	if code == nil || code.State != thread.CodeReady {
 		return nil
 	}
-	ctx, repo, cancel := Briefly(c)
+	ctx, repo, cancel := OpenRepoBriefly(c)
 	defer cancel()
 	if repo == nil || !InRepo(t, repo) {
 		return nil

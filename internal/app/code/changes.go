@@ -376,7 +376,7 @@ func (l changesLook) addNewest(part *Part, tip, without git.Commit) (err error) 
 // worktree is the thread's worktree, if it is there.
 func (l changesLook) worktree() (w git.Worktree, there bool) {
 	code := l.owner.OwnedCode()
-	if code.State != thread.CodeReady || Missing(l.found.Worktree) || Missing(code.Admin) {
+	if code.State != thread.CodeReady || FolderMissing(l.found.Worktree) || FolderMissing(code.Admin) {
 		return w, false
 	}
 	return l.repo.Worktree(l.found.Worktree, code.Admin), true
@@ -472,9 +472,9 @@ func SubjectsOf(c *app.Call, t thread.Thread) []string {
 	return part.Subjects
 }
 
-// StandingOf asks git how a thread's code stands and how much it changed, with what has landed; nil
+// StatusOf asks git how a thread's code stands and how much it changed, with what has landed; nil
 // for what git cannot say within OverlapTime.
-func StandingOf(c *app.Call, id thread.ThreadID) (item *Item, amount *app.CodeAmount) {
+func StatusOf(c *app.Call, id thread.ThreadID) (item *Item, amount *app.CodeAmount) {
 	found := soon(c, []string{string(id)})
 	all := amountsOf(found)
 	addLanded(c, all, id)
@@ -596,9 +596,9 @@ func amountsOf(items []Item) map[thread.ThreadID]*app.CodeAmount {
 	return out
 }
 
-// Landed returns those threads that have no commit which has not landed, as far as git says it
+// FullyLanded returns those threads that have no commit which has not landed, as far as git says it
 // within OverlapTime.
-func Landed(c *app.Call, ids []string) (landed []thread.ThreadID) {
+func FullyLanded(c *app.Call, ids []string) (landed []thread.ThreadID) {
 	for _, item := range soon(c, ids) {
 		if item.Ahead != nil && (*item.Ahead == 0 || item.Landed != nil && *item.Landed) {
 			landed = append(landed, item.ThreadID)

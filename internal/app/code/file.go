@@ -31,7 +31,7 @@ func FileOf(c *app.Call, id thread.ThreadID, name string) (content []byte, execu
 	if !fs.ValidPath(name) || name == "." {
 		return nil, false, none
 	}
-	if dir := WorktreeDir(c, t); t.OwnedCode().State == thread.CodeReady && !Missing(dir) {
+	if dir := WorktreeDir(c, t); t.OwnedCode().State == thread.CodeReady && !FolderMissing(dir) {
 		content, executable, err = readIn(dir, name)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			return nil, false, none

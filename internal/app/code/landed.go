@@ -69,7 +69,7 @@ func landingThere(ctx context.Context, repo *git.Repo, t thread.Thread, l thread
 				}
 			}
 			if l.From == "" {
-				return repo.Brought(ctx, at, tip)
+				return repo.HasEquivalents(ctx, at, tip)
 			}
 			return repo.HasContent(ctx, git.Landing{Old: git.Commit(l.From), New: at}, tip)
 		}
@@ -116,9 +116,9 @@ func landingGone(ctx context.Context, repo *git.Repo, t thread.Thread, l thread.
 	return "", err
 }
 
-// CheckLanded returns T802 for a thread whose worktree was removed because its code had landed on a branch, if
+// CheckStillLanded returns T802 for a thread whose worktree was removed because its code had landed on a branch, if
 // that has it no longer, with the line that helps. Errors: T801, too.
-func CheckLanded(c *app.Call, t thread.Thread, branch string) error {
+func CheckStillLanded(c *app.Call, t thread.Thread, branch string) error {
 	code := t.OwnedCode()
 	l, landed := code.LastLanded()
 	if code.State != thread.CodeRemoved || code.Removed == nil || !landed && !code.Removed.Landed {
@@ -173,7 +173,7 @@ func WarnOfSubmodules(c *app.Call, id thread.ThreadID) {
 	}
 	w := repo.Worktree(WorktreeDir(c, t), t.OwnedCode().Admin)
 	for _, ch := range changed {
-		if ch.New.Submodule() && w.HasAlone(c.Context(), ch.Path, git.Commit(ch.New.Object)) {
+		if ch.New.Submodule() && w.HasUnpushed(c.Context(), ch.Path, git.Commit(ch.New.Object)) {
 			c.Warn(warnings.SubmoduleUnpushed.New(fact.Of("threadId", t.ID), fact.Of("path", ch.Path), fact.Of("commit", ch.New.Object[:12]), fact.Of("dir", filepath.Join(w.Dir, ch.Path))))
 		}
 	}
@@ -183,7 +183,7 @@ func WarnOfSubmodules(c *app.Call, id thread.ThreadID) {
 // the branch brings, although a merge would still change something: because the same lines were
 // changed again since, or it was only fetched.
 func broughtTo(ctx context.Context, repo *git.Repo, t thread.Thread, tip, target git.Commit) (bool, error) {
-	if brought, err := repo.Brought(ctx, tip, target); err != nil || brought {
+	if brought, err := repo.HasEquivalents(ctx, tip, target); err != nil || brought {
 		return brought, err
 	}
 	branch := app.BranchOf(t.OwnedCode().Target)
@@ -196,7 +196,7 @@ func broughtTo(ctx context.Context, repo *git.Repo, t thread.Thread, tip, target
 		if containsErr != nil || has {
 			return has, containsErr
 		}
-		if has, err = repo.Brought(ctx, tip, upstream); err == nil && has {
+		if has, err = repo.HasEquivalents(ctx, tip, upstream); err == nil && has {
 			return true, nil
 		}
 	}

@@ -293,8 +293,8 @@ func unlessLate(c *app.Call, err error) error {
 // look asks git about one worktree.
 func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips map[string]git.Commit, upstreams git.Upstreams) error {
 	code := item.owner.OwnedCode()
-	if !InRepo(item.owner, repo) || code.Repo != "" && Missing(item.Worktree) {
-		item.Moved = Moved(c, repo, item.owner)
+	if !InRepo(item.owner, repo) || code.Repo != "" && FolderMissing(item.Worktree) {
+		item.Moved = MovedText(c, repo, item.owner)
 	}
 	if !InRepo(item.owner, repo) {
 		if item.Moved != "" && code.State == thread.CodeReady {
@@ -321,7 +321,7 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 		return err
 	}
 	if code.State == thread.CodeReady || code.State == thread.CodeLost {
-		if Missing(item.Worktree) || Missing(code.Admin) {
+		if FolderMissing(item.Worktree) || FolderMissing(code.Admin) {
 			item.State = thread.CodeLost
 		} else {
 			w := repo.Worktree(item.Worktree, code.Admin)
@@ -521,8 +521,8 @@ func (item *Item) addMade(ctx context.Context, repo *git.Repo, of, without []git
 	return err
 }
 
-// Missing reports whether a folder is not there, or not a folder.
-func Missing(dir string) bool {
+// FolderMissing reports whether a folder is not there, or not a folder.
+func FolderMissing(dir string) bool {
 	info, err := os.Stat(dir)
 	return err != nil || !info.IsDir()
 }

@@ -17,8 +17,8 @@ func Make(c *app.Call, repo *git.Repo, id thread.ThreadID, code thread.Code, mak
 	return repo.Make(c.Context(), making)
 }
 
-// MakingOf is what git makes for a thread. Of code that came from another machine, the branch is here.
-func MakingOf(c *app.Call, t thread.Thread) git.WorktreeSpec {
+// WorktreeSpecOf is what git makes for a thread. Of code that came from another machine, the branch is here.
+func WorktreeSpecOf(c *app.Call, t thread.Thread) git.WorktreeSpec {
 	owned := t.OwnedCode()
 	return git.WorktreeSpec{Dir: WorktreeDir(c, t), Branch: t.Branch, Start: git.Commit(owned.Start), Existing: !owned.Made.Branch || owned.Sent != nil}
 }

@@ -93,9 +93,9 @@ func TellBoth(
 	}
 }
 
-// Briefly returns a context that ends after OverlapTime, and the repository for it: nil if
+// OpenRepoBriefly returns a context that ends after OverlapTime, and the repository for it: nil if
 // that cannot be opened. The caller calls cancel.
-func Briefly(c *app.Call) (ctx context.Context, repo *git.Repo, cancel context.CancelFunc) {
+func OpenRepoBriefly(c *app.Call) (ctx context.Context, repo *git.Repo, cancel context.CancelFunc) {
 	ctx, cancel = c.Project().Environment().Timeout(c.Context(), OverlapTime)
 	repo, err := OpenRepo(c.Within(ctx))
 	if err != nil {
@@ -107,7 +107,7 @@ func Briefly(c *app.Call) (ctx context.Context, repo *git.Repo, cancel context.C
 // overlapping returns the pairs of the first item and another whose code conflicts, as
 // far as that is known in time.
 func overlapping(c *app.Call, items []Item) (pairs []comparison) {
-	ctx, repo, cancel := Briefly(c)
+	ctx, repo, cancel := OpenRepoBriefly(c)
 	defer cancel()
 	if repo == nil || repo.CheckPrograms(ctx) != nil {
 		return nil

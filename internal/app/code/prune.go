@@ -261,7 +261,7 @@ func (d *PruneResult) pruneRefs(c *app.Call, repo *git.Repo, all bool) error {
 func prune(c *app.Call, t thread.Thread) (reason string, err error) {
 	remove := c.ForCommand("code remove")
 	whole := t.OwnedCode().State == thread.CodeReady // else it has begun, and its branch stays unless it has landed
-	_, err = Remove(remove, RemoveRequest{Thread: string(t.ID), checked: whole, DropBranch: whole && Missing(WorktreeDir(c, t))})
+	_, err = Remove(remove, RemoveRequest{Thread: string(t.ID), checked: whole, DropBranch: whole && FolderMissing(WorktreeDir(c, t))})
 	c.Warn(remove.Warnings()...)
 	if e := codes.Of(err); e != nil && e.Code() != codes.Interrupted {
 		return e.Error(), nil
@@ -290,18 +290,18 @@ func RemoveLanded(c *app.Call, id thread.ThreadID) (removed *RemoveResult, why s
 		}
 	}
 	dir := WorktreeDir(c, t)
-	if StandsIn(c, dir) {
+	if CallerIsIn(c, dir) {
 		return nil, "you stand in its worktree (cd " + external.Word(repo.Top) + ", then leslie code remove " + string(id) + ")", nil
 	}
-	removed, err = Remove(c, RemoveRequest{Thread: string(id), checked: checked, DropBranch: checked && Missing(dir)})
+	removed, err = Remove(c, RemoveRequest{Thread: string(id), checked: checked, DropBranch: checked && FolderMissing(dir)})
 	if e := codes.Of(err); e != nil && e.Code() != codes.Interrupted {
 		return nil, e.Error(), nil
 	}
 	return removed, "", err
 }
 
-// StandsIn reports whether the caller's folder is in one.
-func StandsIn(c *app.Call, dir string) bool {
+// CallerIsIn reports whether the caller's folder is in one.
+func CallerIsIn(c *app.Call, dir string) bool {
 	rel, err := filepath.Rel(dir, c.Caller().Dir)
 	return err == nil && filepath.IsLocal(rel)
 }
@@ -349,8 +349,8 @@ func whyLeft(c *app.Call, repo *git.Repo, t thread.Thread) (string, error) {
 	case !InRepo(t, repo):
 		return "it is in the repository " + code.Repo, nil
 	}
-	gone := Missing(WorktreeDir(c, t)) || Missing(code.Admin)
-	if moved := Moved(c, repo, t); gone && moved != "" {
+	gone := FolderMissing(WorktreeDir(c, t)) || FolderMissing(code.Admin)
+	if moved := MovedText(c, repo, t); gone && moved != "" {
 		return moved, nil
 	}
 	tip, err := repo.Branch(c.Context(), t.Branch)

@@ -131,7 +131,7 @@ func (m *codeRemoval) foresee() (*RemoveResult, error) {
 		return d, nil
 	}
 	removed, lost := thread.CodeRemoved, thread.CodeLost
-	if d.State = &removed; Missing(d.Worktree) || Missing(owned.Admin) {
+	if d.State = &removed; FolderMissing(d.Worktree) || FolderMissing(owned.Admin) {
 		d.State = &lost
 		return d, nil
 	}
@@ -158,7 +158,7 @@ func (m *codeRemoval) foresee() (*RemoveResult, error) {
 // it is there, and what it has beyond its branch. Errors: T801, T805.
 func CheckRemovable(c *app.Call, t thread.Thread) (git.Rescued, error) {
 	owned := t.OwnedCode()
-	if owned == nil || owned.State != thread.CodeReady || !owned.Made.Worktree || Missing(WorktreeDir(c, t)) || Missing(owned.Admin) {
+	if owned == nil || owned.State != thread.CodeReady || !owned.Made.Worktree || FolderMissing(WorktreeDir(c, t)) || FolderMissing(owned.Admin) {
 		return git.Rescued{}, nil
 	}
 	repo, err := RepoOnceIdle(c, t)

@@ -75,7 +75,7 @@ func Repair(c *app.Call, in RepairRequest) (*RepairResult, error) {
 			if err != nil {
 				return nil, err
 			}
-			changed, err := place.Rejoin()
+			changed, err := place.LinkBothWays()
 			release()
 			if err != nil {
 				return nil, err
@@ -130,7 +130,7 @@ func PlaceOf(c *app.Call, repo *git.Repo, t thread.Thread, folders []string) (pl
 		}
 		place.Admin = filepath.Join(repo.Admin, below)
 	}
-	copied := place.Moved && !Missing(code.Repo) && !sameFolders(code.Repo, repo.Admin)
+	copied := place.Moved && !FolderMissing(code.Repo) && !sameFolders(code.Repo, repo.Admin)
 	switch has := place.Admin != "" && place.Has(t.Branch); {
 	case place.Moved && !has && c.Project().Machine() != "":
 		return codePlace{}, "" // it may be another machine's
@@ -139,12 +139,12 @@ func PlaceOf(c *app.Call, repo *git.Repo, t thread.Thread, folders []string) (pl
 			problem = copyOf(code.Repo)
 		}
 		return place, problem
-	case !place.Moved && (!Missing(dir) || Missing(code.Admin)):
+	case !place.Moved && (!FolderMissing(dir) || FolderMissing(code.Admin)):
 		return codePlace{}, "" // it is where it was, or lost for good
 	case !place.Moved && code.State == thread.CodeRemoving:
 		return codePlace{}, "" // its removal has moved it aside, and goes on when it is called again
 	}
-	for _, one := range slices.Concat(folders, likelyPlaces(c, repo, t), []string{repo.Worktree(dir, place.Admin).Elsewhere()}) {
+	for _, one := range slices.Concat(folders, likelyPlaces(c, repo, t), []string{repo.Worktree(dir, place.Admin).MovedTo()}) {
 		if place.IsAt(one, code.Admin) {
 			place.Dir, place.Moved = one, true
 			return place, ""
@@ -191,23 +191,23 @@ func likelyPlaces(c *app.Call, repo *git.Repo, t thread.Thread) (places []string
 	return places
 }
 
-// Moved says of a thread's code that it was moved, and which line records that; "" if
+// MovedText says of a thread's code that it was moved, and which line records that; "" if
 // it is where it was.
-func Moved(c *app.Call, repo *git.Repo, t thread.Thread) string {
+func MovedText(c *app.Call, repo *git.Repo, t thread.Thread) string {
 	place, problem := PlaceOf(c, repo, t, nil)
 	switch {
 	case place.Moved && problem != "":
 		return problem
 	case place.Moved && t.OwnedCode().Repo != repo.Admin:
-		return RepoMoved(t.OwnedCode().Repo)
+		return RepoMovedText(t.OwnedCode().Repo)
 	case place.Moved:
 		return "its worktree was moved to " + place.Dir + ": leslie code repair records that"
 	}
 	return ""
 }
 
-// RepoMoved says that a repository is not where it was.
-func RepoMoved(from string) string {
+// RepoMovedText says that a repository is not where it was.
+func RepoMovedText(from string) string {
 	return "its repository was moved from " + from + ": leslie code repair records where it is"
 }
 
@@ -215,7 +215,7 @@ func RepoMoved(from string) string {
 func inAnotherRepo(id thread.ThreadID, was string, repo *git.Repo) *codes.Error {
 	e := codes.GitUnavailable.New(fact.Of("reason", "the code of '"+string(id)+"' is in the repository "+was+", and the project is in "+repo.Admin),
 		fact.Of("threadId", id))
-	if Missing(was) {
+	if FolderMissing(was) {
 		return e.WithHint("If the project was moved, leslie code repair finds its worktrees").WithNext("leslie code " + string(id))
 	}
 	return e.WithHint("That repository is there, and its worktrees are its own. Work there, or spawn other threads here").WithNext("leslie code " + string(id))

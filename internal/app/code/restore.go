@@ -124,16 +124,16 @@ func (m *codeRestore) bring() (err error) {
 	_, here := os.Lstat(dir)
 	_, known := os.Lstat(code.Admin)
 	switch {
-	case known == nil && m.worktree.Elsewhere() != "":
-		return thread.FolderTaken(dir, "git has this worktree in "+m.worktree.Elsewhere()).
-			WithHint("Record where it is with leslie code repair, or leslie update " + string(m.t.ID) + " --worktree " + m.worktree.Elsewhere()).WithNext("leslie code " + string(m.t.ID))
-	case known == nil && here != nil && Moved(m.c, m.repo, m.t) != "":
-		return thread.FolderTaken(dir, Moved(m.c, m.repo, m.t)).WithHint("leslie code repair records where it is").WithNext("leslie code " + string(m.t.ID))
-	case known == nil && (here != nil || m.worktree.Remaking()):
+	case known == nil && m.worktree.MovedTo() != "":
+		return thread.FolderTaken(dir, "git has this worktree in "+m.worktree.MovedTo()).
+			WithHint("Record where it is with leslie code repair, or leslie update " + string(m.t.ID) + " --worktree " + m.worktree.MovedTo()).WithNext("leslie code " + string(m.t.ID))
+	case known == nil && here != nil && MovedText(m.c, m.repo, m.t) != "":
+		return thread.FolderTaken(dir, MovedText(m.c, m.repo, m.t)).WithHint("leslie code repair records where it is").WithNext("leslie code " + string(m.t.ID))
+	case known == nil && (here != nil || m.worktree.IsRestoringFiles()):
 		m.made = true
-		return m.worktree.Remake(ctx)
+		return m.worktree.RestoreFiles(ctx)
 	case known == nil:
-		linked, err := m.worktree.Relink()
+		linked, err := m.worktree.RestoreGitFile()
 		m.made = m.made || linked
 		return err
 	}
@@ -187,9 +187,9 @@ func kept(ctx context.Context, repo *git.Repo, t thread.Thread) error {
 	return nil
 }
 
-// CheckKept returns why the removed worktree of a thread cannot be brought back: T802 if git no longer has what it had, T803 if
+// CheckRestorable returns why the removed worktree of a thread cannot be brought back: T802 if git no longer has what it had, T803 if
 // its folder or its branch is taken. Errors: T101, T105, T801, too.
-func CheckKept(c *app.Call, id thread.ThreadID) error {
+func CheckRestorable(c *app.Call, id thread.ThreadID) error {
 	t, err := Owner(c, string(id))
 	if err != nil {
 		return err

@@ -79,7 +79,7 @@ func Setup(c *app.Call, in SetupRequest) (*SetupResult, error) {
 	}
 	dir, admin := WorktreeDir(c, t), t.OwnedCode().Admin
 	if t.OwnedCode().State == thread.CodeMaking {
-		w, err := Make(c, repo, t.ID, *t.OwnedCode(), MakingOf(c, t))
+		w, err := Make(c, repo, t.ID, *t.OwnedCode(), WorktreeSpecOf(c, t))
 		if err != nil {
 			return nil, err
 		}

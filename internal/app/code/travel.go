@@ -109,7 +109,7 @@ func isSent(ctx context.Context, repo *git.Repo, code *thread.Code, tip git.Comm
 // git cannot say it.
 func uncommittedIn(c *app.Call, repo *git.Repo, t thread.Thread) int {
 	dir, code := WorktreeDir(c, t), t.OwnedCode()
-	if code.State != thread.CodeReady || Missing(dir) || Missing(code.Admin) {
+	if code.State != thread.CodeReady || FolderMissing(dir) || FolderMissing(code.Admin) {
 		return 0
 	}
 	status, err := repo.Worktree(dir, code.Admin).Status(c.Context())
@@ -280,8 +280,8 @@ func WarnOfLandingsElsewhere(c *app.Call, branch string) {
 	}
 }
 
-// BringAll brings the commits here that other machines have sent of threads, as far as they can be had.
-func BringAll(c *app.Call, owners []thread.Thread) {
+// BringCommits brings the commits here that other machines have sent of threads, as far as they can be had.
+func BringCommits(c *app.Call, owners []thread.Thread) {
 	if len(owners) == 0 {
 		return
 	}

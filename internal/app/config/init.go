@@ -210,6 +210,7 @@ func configTemplate() []string {
   //   "checks": {"test": "make test"},
   //   "land": "merge",
   //   "keep": "720h",
+  //   "travel": "store",
   // },
 
   // What agents may decide: leslie help capabilities.

@@ -259,7 +259,7 @@ func (l *configList) narrowest(key string) {
 			less = !set || d < own
 			break
 		}
-		less = !set && permit.Verdict(a) != permit.Allow || set && app.Narrower(permit.Verdict(a), permit.Verdict(b))
+		less = !set && permit.Verdict(a) != permit.Allow || set && app.AllowsLess(permit.Verdict(a), permit.Verdict(b))
 	}
 	if less {
 		l.add(key, theirs, app.AgentProject, "")

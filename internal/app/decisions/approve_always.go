@@ -130,7 +130,7 @@ func rulesFor(c *app.Call, g thread.Approval) ([]permit.Rule, error) {
 		return nil, err
 	}
 	call := permit.Call{
-		Tool: g.Tool.Tool, Command: g.Tool.Command, Dir: filepath.ToSlash(app.Resolved(dir)), Own: dir != c.Project().Root(),
+		Tool: g.Tool.Tool, Command: g.Tool.Command, Dir: filepath.ToSlash(app.ResolveLinks(dir)), Own: dir != c.Project().Root(),
 	}
 	for _, path := range g.Tool.Paths {
 		call.Paths = append(call.Paths, permit.Path{Named: path, Real: path})

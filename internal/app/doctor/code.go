@@ -75,9 +75,9 @@ func problemsOf(c *app.Call, repo *git.Repo, t thread.Thread) []codeProblem {
 	found := func(what codes.Code, message string) codeProblem {
 		return codeProblem{Finding: Finding{Code: string(what), Path: t.Worktree, Message: message, Info: true}}
 	}
-	gone := code.Missing(code.WorktreeDir(c, t)) || code.Missing(owned.Admin)
+	gone := code.FolderMissing(code.WorktreeDir(c, t)) || code.FolderMissing(owned.Admin)
 	if owned.Repo != repo.Admin || gone {
-		if moved := code.Moved(c, repo, t); moved != "" {
+		if moved := code.MovedText(c, repo, t); moved != "" {
 			p := found(codes.NoCode, "the code of thread '"+id+"' is not where it was: "+moved)
 			if place, problem := code.PlaceOf(c, repo, t, nil); place.Moved && problem == "" {
 				p.Info = false
@@ -119,7 +119,7 @@ func problemsOf(c *app.Call, repo *git.Repo, t thread.Thread) []codeProblem {
 		return nil
 	}
 	w := repo.Worktree(code.WorktreeDir(c, t), owned.Admin)
-	if w.Restored() {
+	if w.RestoreEnded() {
 		p := found(codes.WorktreeBusy, "git has the worktree of thread '"+id+"' locked since leslie brought it back")
 		p.Repairable, p.repair = true, w.Unlock
 		return []codeProblem{p}
@@ -148,7 +148,7 @@ func leftFolder(c *app.Call, repo *git.Repo, t thread.Thread) []codeProblem {
 func leftLanding(c *app.Call, repo *git.Repo, m thread.Merge) []codeProblem {
 	l := m.Code.Landing
 	landing := git.Landing{Branch: l.Branch, Old: git.Commit(l.Old), New: git.Commit(l.New)}
-	landed, half, err := repo.Left(c.Context(), landing)
+	landed, half, err := repo.InspectLanding(c.Context(), landing)
 	id := string(m.ID)
 	p := codeProblem{Finding: Finding{Code: string(codes.LandingBlocked), Path: l.Branch, Repairable: true}}
 	switch {
@@ -165,7 +165,7 @@ func leftLanding(c *app.Call, repo *git.Repo, m thread.Merge) []codeProblem {
 	case half:
 		p.Message = "the landing of merge '" + id + "' was killed while it wrote files: leslie merge continue " + id + " finishes it"
 		p.repair = func() error {
-			_, err := repo.Repair(c.Context(), landing)
+			_, err := repo.RepairLanding(c.Context(), landing)
 			return err
 		}
 	default:

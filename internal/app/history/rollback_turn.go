@@ -191,7 +191,7 @@ func revertRolling(c *app.Call, id thread.ThreadID) error {
 	if err := x.Run(c.Context()); err != nil {
 		return thread.Busy(err, id)
 	}
-	if strange, err := repo.Strangers(c.Context(), now.Commit, x.To, git.Commit(left.To)); err == nil && len(strange) == 0 {
+	if strange, err := repo.ForeignPaths(c.Context(), now.Commit, x.To, git.Commit(left.To)); err == nil && len(strange) == 0 {
 		_ = repo.DropRef(c.Context(), ref)
 	} else {
 		c.Warn(warnings.Rescued.New(fact.Of("threadId", id), fact.Of("ref", ref), fact.Of("commit", now.Commit)))

@@ -62,7 +62,7 @@ func (u *Undoing) restoreSources(repo *git.Repo) {
 	d := u.result.Code
 	for _, id := range d.gone {
 		if u.dryRun {
-			if code.CheckKept(u.c, id) == nil {
+			if code.CheckRestorable(u.c, id) == nil {
 				d.Restored = append(d.Restored, id)
 			} else {
 				d.Restore = append(d.Restore, "leslie code restore "+string(id))

@@ -82,7 +82,7 @@ func (u *Undoing) prepare() (err error) {
 		u.steps = append(u.steps, thread.Step{Do: thread.StepRemove, To: artifacts.FrozenPlace(ref.From, ref.ID)})
 	}
 	for _, t := range u.in.Removed {
-		u.steps = append(u.steps, thread.Step{Do: thread.StepRemove, To: app.ThreadPlace(t.ID)})
+		u.steps = append(u.steps, thread.Step{Do: thread.StepRemove, To: app.ThreadInStore(t.ID)})
 	}
 	if u.stage == nil {
 		return nil
@@ -232,7 +232,7 @@ func (u *Undoing) remakeFolders() error {
 	}
 	for _, t := range u.in.Remade {
 		name := "thread/" + string(t.ID)
-		had := below(displaced, app.ThreadPlace(t.ID))
+		had := below(displaced, app.ThreadInStore(t.ID))
 		filled := len(had) > 0
 		if filled {
 			if err := u.stage.Materialize(u.c.Context(), had, name, false); err != nil {
@@ -264,7 +264,7 @@ func (u *Undoing) remakeFolders() error {
 				filled = true
 			}
 		}
-		step := thread.Step{Do: thread.StepMakeDir, To: app.ThreadPlace(t.ID)}
+		step := thread.Step{Do: thread.StepMakeDir, To: app.ThreadInStore(t.ID)}
 		if filled {
 			step = thread.Step{Do: thread.StepPlace, From: u.stage.Rel(name), To: step.To}
 		}
@@ -299,7 +299,7 @@ func (u *Undoing) putBackCopies() error {
 			return err
 		}
 		u.steps = append(u.steps,
-			thread.Step{Do: thread.StepMakeDir, To: app.ThreadPlace(ref.From) + "/" + store.InheritedDir},
+			thread.Step{Do: thread.StepMakeDir, To: app.ThreadInStore(ref.From) + "/" + store.InheritedDir},
 			thread.Step{Do: thread.StepPlace, From: u.stage.Rel(name), To: artifacts.FrozenPlace(ref.From, ref.ID), Content: ref.Manifest})
 	}
 	return nil

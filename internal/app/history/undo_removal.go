@@ -55,7 +55,7 @@ func dropWith(c *app.Call, op thread.Operation) (ops []thread.Operation, err err
 func undoDrop(c *app.Call, drop thread.Operation, ops []thread.Operation, dryRun bool) (_ *UndoResult, err error) {
 	for _, op := range ops { // before the first one is undone
 		if id, _ := thread.RemovedIn(op); id != "" {
-			if err := code.CheckKept(c, id); err != nil {
+			if err := code.CheckRestorable(c, id); err != nil {
 				return nil, err
 			}
 		}

@@ -226,7 +226,7 @@ func drop(c *app.Call, t thread.Thread, item *DroppedItem) error {
 	}
 	if last != "" {
 		item.Back = []string{"leslie undo " + string(last)}
-		if dir := code.WorktreeDir(c, t); dir != "" && code.StandsIn(c, dir) { // the shell's folder is gone
+		if dir := code.WorktreeDir(c, t); dir != "" && code.CallerIsIn(c, dir) { // the shell's folder is gone
 			item.Back = append([]string{"cd " + external.Word(c.Project().Root())}, item.Back...)
 		}
 		if item.Running {

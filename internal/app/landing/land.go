@@ -211,7 +211,7 @@ func requestOf(c *app.Call, sole bool) app.Request {
 // land lands one thread.
 func land(c *app.Call, at landsAt, in Request) (*Item, error) {
 	code.WarnOfLandingsElsewhere(c, at.branch)
-	if err := code.CheckLanded(c, at.thread, at.branch); err != nil {
+	if err := code.CheckStillLanded(c, at.thread, at.branch); err != nil {
 		return nil, err
 	}
 	item := &Item{ThreadID: at.thread.ID, Branch: at.branch, Target: app.OrNull(at.owner), How: in.How}

@@ -81,7 +81,7 @@ func (w *mergeWorker) folder() (string, error) {
 	if err != nil {
 		return "", codes.WriteFailed.Wrap(err, fact.Of("path", os.TempDir()), fact.Of("reason", codes.Reason(err)))
 	}
-	w.base = app.Resolved(made)
+	w.base = app.ResolveLinks(made)
 	return w.base, nil
 }
 
@@ -195,7 +195,7 @@ type taskHandler struct {
 func newTaskHandler(c *app.Call, dir string) *taskHandler {
 	rules := permit.Rules{
 		Default: permit.Deny, Home: filepath.ToSlash(c.Project().Environment().Home), Config: app.UserConfigFiles(*c.Project().Environment()),
-		Store: filepath.ToSlash(app.Resolved(filepath.Dir(c.Store().Path("x")))),
+		Store: filepath.ToSlash(app.ResolveLinks(filepath.Dir(c.Store().Path("x")))),
 	}
 	for _, text := range []string{"Read(./**)", "Edit(./**)"} {
 		if rule, err := permit.Parse(text); err == nil {

@@ -167,7 +167,7 @@ func Moved(c *app.Call, t thread.Thread, all []thread.BuiltOn) (out []ContextMov
 // content. It reads only files that both have, of the same size.
 func unlike(c *app.Call, has, from thread.ThreadID) (out []string, err error) {
 	theirs, err := c.Store().Artifacts(from)
-	if theirs = app.FilesOf(theirs); err != nil || len(theirs) == 0 {
+	if theirs = app.WithoutFolders(theirs); err != nil || len(theirs) == 0 {
 		return nil, err
 	}
 	own, err := c.Store().Artifacts(has)
@@ -175,7 +175,7 @@ func unlike(c *app.Call, has, from thread.ThreadID) (out []string, err error) {
 		return nil, err
 	}
 	had := map[string]store.Entry{}
-	for _, e := range app.FilesOf(own) {
+	for _, e := range app.WithoutFolders(own) {
 		had[e.Path] = e
 	}
 	var doubtful, ours []store.Entry

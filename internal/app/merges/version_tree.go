@@ -96,7 +96,7 @@ func currentTree(c *app.Call, id thread.ThreadID, set scope.Set) (VersionTree, e
 			tree.Files[e.Path] = versionFile{Size: e.Size, Executable: e.Executable, current: &entries[i], of: id}
 		}
 	}
-	tree.matched, tree.skipped = app.Matchable(entries), artifacts.Specials(entries)
+	tree.matched, tree.skipped = app.ScopePaths(entries), artifacts.Specials(entries)
 	return tree, err
 }
 

@@ -372,7 +372,7 @@ func repairLanding(p *Planning, target thread.Thread) (landed bool, err error) {
 		return false, err
 	}
 	l := git.Landing{Branch: code.Landing.Branch, Old: git.Commit(code.Landing.Old), New: git.Commit(code.Landing.New)}
-	look := repo.Repair
+	look := repo.RepairLanding
 	if p.looking {
 		look = repo.HasLanded
 	}
@@ -384,9 +384,9 @@ func repairLanding(p *Planning, target thread.Thread) (landed bool, err error) {
 	return true, err
 }
 
-// notLanded returns T903 for a pending merge whose code has landed: it can be finished,
+// refuseLanded returns T903 for a pending merge whose code has landed: it can be finished,
 // and then undone, but not aborted.
-func notLanded(c Call, id string) error {
+func refuseLanded(c Call, id string) error {
 	var rec thread.Merge
 	var target thread.Thread
 	err := c.View(func(st *thread.State) (err error) {

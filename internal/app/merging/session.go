@@ -332,7 +332,7 @@ func (s *Session) Planned() (*Result, error) {
 // Abort removes a pending merge; its target does not change. Errors: T303, T105, and
 // those of a write.
 func Abort(c Call, id string) (*Result, error) {
-	if err := notLanded(c, id); err != nil {
+	if err := refuseLanded(c, id); err != nil {
 		return nil, err
 	}
 	return c.Commit(nil, func(st *thread.State, stamp thread.Stamp) (*Result, thread.ThreadID, error) {

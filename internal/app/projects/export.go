@@ -87,7 +87,7 @@ func (x *exporter) read() (err error) {
 		if err := folderThere(x.c, id); err != nil {
 			return err // whoever imported it would have a thread whose files were all deleted
 		}
-		homes = append(homes, app.ThreadPlace(id))
+		homes = append(homes, app.ThreadInStore(id))
 	}
 	for _, m := range x.dump.Records[thread.TableMerges] {
 		homes = append(homes, store.MergesDir+"/"+m.ID)
@@ -266,7 +266,7 @@ func (r *restorer) finish() error {
 	}
 	known := map[string]bool{}
 	for _, t := range r.in.Threads {
-		known[app.ThreadPlace(t.ID)] = true
+		known[app.ThreadInStore(t.ID)] = true
 	}
 	for _, m := range r.in.Merges {
 		known[store.MergesDir+"/"+string(m.ID)] = true
@@ -282,8 +282,8 @@ func (r *restorer) finish() error {
 // steps place the folders.
 func (r *restorer) steps() (steps []thread.Step) {
 	for _, t := range r.in.Threads {
-		if !r.homes[app.ThreadPlace(t.ID)] {
-			steps = append(steps, thread.Step{Do: thread.StepMakeDir, To: app.ThreadPlace(t.ID)})
+		if !r.homes[app.ThreadInStore(t.ID)] {
+			steps = append(steps, thread.Step{Do: thread.StepMakeDir, To: app.ThreadInStore(t.ID)})
 		}
 	}
 	for _, home := range slices.Sorted(maps.Keys(r.homes)) {
@@ -344,7 +344,7 @@ func (r *restorer) run(in ImportRequest, from string, input io.Reader) (*ImportR
 			r.c.SetChanged(true)
 			d.Restored, d.Changed = true, true
 			d.Revision = commit.Revision
-			return app.Committed(r.c, commit, d)
+			return app.AfterCommit(r.c, commit, d)
 		}
 		if !errors.Is(err, store.ErrNotEmpty) {
 			r.c.Warn(commit.Warnings...)
@@ -390,11 +390,11 @@ func (r *restorer) keepOperations() error {
 		if len(lines[t.ID]) == 0 {
 			continue
 		}
-		name := app.ThreadPlace(t.ID) + "/" + importing.KeptDir + "/history"
+		name := app.ThreadInStore(t.ID) + "/" + importing.KeptDir + "/history"
 		for r.paths[name+".jsonl"] { // of an earlier import
 			name += "-before"
 		}
-		r.homes[app.ThreadPlace(t.ID)] = true
+		r.homes[app.ThreadInStore(t.ID)] = true
 		if err := r.stage.Write(name+".jsonl", lines[t.ID], false); err != nil {
 			return err
 		}

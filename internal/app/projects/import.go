@@ -255,9 +255,9 @@ func (im *importer) records(s *thread.State) (thread.Adoption, error) {
 func (im *importer) steps() []thread.Step {
 	steps := make([]thread.Step, 0, len(im.source.Threads))
 	for _, t := range im.source.Threads {
-		step := thread.Step{Do: thread.StepMakeDir, To: app.ThreadPlace(t.ID)}
+		step := thread.Step{Do: thread.StepMakeDir, To: app.ThreadInStore(t.ID)}
 		if im.staged[t.ID] {
-			step = thread.Step{Do: thread.StepPlace, From: im.stage.Rel(app.ThreadPlace(t.ID)), To: step.To}
+			step = thread.Step{Do: thread.StepPlace, From: im.stage.Rel(app.ThreadInStore(t.ID)), To: step.To}
 		}
 		steps = append(steps, step)
 	}
@@ -301,7 +301,7 @@ func (im *importer) write(id thread.ThreadID, rel string, data []byte, executabl
 		file := store.FileAt{Path: rel, SHA256: blob, Size: int64(len(data)), Executable: executable}
 		im.placed[id] = append(im.placed[id], file)
 	}
-	return im.stage.Write(path.Join(app.ThreadPlace(id), rel), data, executable)
+	return im.stage.Write(path.Join(app.ThreadInStore(id), rel), data, executable)
 }
 
 // isArtifact reports whether a file of a thread's folder is an artifact, not bookkeeping.

@@ -181,7 +181,7 @@ const utf8Mark = "\ufeff"
 
 // readStream reads a file of lines. title is what an objective for it is called.
 func readStream(env app.Environment, in ImportRequest, r io.Reader, from, title string) (*source, error) {
-	counting := &app.Telling{Reader: r, C: in.told, What: "reading"}
+	counting := &app.ProgressReader{Reader: r, C: in.told, What: "reading"}
 	if f, ok := r.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			counting.Size = info.Size()

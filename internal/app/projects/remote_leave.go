@@ -65,7 +65,7 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 			d.Missing = append(d.Missing, id)
 		}
 	}
-	code.BringAll(c, owners)
+	code.BringCommits(c, owners)
 	if err := c.Store().Leave(c.Context(), c.LockWait()); err != nil {
 		return nil, err
 	}

@@ -53,16 +53,16 @@ func (s *settingUp) open(p setup.Piece) (*setupFile, error) {
 		rel = p.Or
 	}
 	named := filepath.Join(folder, filepath.FromSlash(rel))
-	path := app.Resolved(named)
+	path := app.ResolveLinks(named)
 	if f := s.files[path]; f != nil {
 		return f, nil
 	}
-	f := &setupFile{path: path, shown: s.shown(p.Base, named, rel), perm: 0o644, user: s.in.Scope == setup.UserScope, top: app.Resolved(folder)}
+	f := &setupFile{path: path, shown: s.shown(p.Base, named, rel), perm: 0o644, user: s.in.Scope == setup.UserScope, top: app.ResolveLinks(folder)}
 	if f.user {
 		f.perm = 0o600
 	}
 	if p.Base != setup.Project && p.Base != setup.Git { // the agent's own folder is made for it, too
-		f.top = app.Resolved(s.env.Home)
+		f.top = app.ResolveLinks(s.env.Home)
 	}
 	if inside, err := filepath.Rel(f.top, path); p.Base == setup.Project && (err != nil || !filepath.IsLocal(inside)) {
 		return nil, codes.UnsafePath.New(fact.Of("path", f.shown)).WithHint("The file is a link that leads outside the project").WithNext("leslie help setup")

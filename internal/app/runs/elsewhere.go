@@ -31,7 +31,7 @@ func (s *supervisor) lookAtCheckout() checkout {
 	if err != nil {
 		return nil
 	}
-	if dir := app.Resolved(s.dir); dir == app.Resolved(repo.Top) || dir == app.Resolved(s.c.Project().Root()) {
+	if dir := app.ResolveLinks(s.dir); dir == app.ResolveLinks(repo.Top) || dir == app.ResolveLinks(s.c.Project().Root()) {
 		return nil
 	}
 	status, err := repo.Worktree(repo.Top, repo.Admin).Status(s.c.Context())

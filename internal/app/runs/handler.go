@@ -57,7 +57,7 @@ type handler struct {
 }
 
 func newRunHandler(s *supervisor) *handler {
-	h := &handler{s: s, dir: app.Resolved(s.dir), turn: s.c.Context()}
+	h := &handler{s: s, dir: app.ResolveLinks(s.dir), turn: s.c.Context()}
 	h.recorded(s.run)
 	return h
 }

@@ -133,7 +133,7 @@ func (n *NightCheck) thread(c *app.Call, t thread.Thread) {
 // rules says which of the commands that a thread usually needs would be asked about.
 func (n *NightCheck) rules(c *app.Call, rules permit.Rules, dir string, t thread.Thread) {
 	asked := func(command string) bool {
-		return rules.Decide(permit.Call{Tool: permit.Bash, Command: command, Dir: app.Resolved(dir)}).Verdict != permit.Allow
+		return rules.Decide(permit.Call{Tool: permit.Bash, Command: command, Dir: app.ResolveLinks(dir)}).Verdict != permit.Allow
 	}
 	var usual []string
 	for _, command := range []string{"ls", "git diff"} {

@@ -286,12 +286,12 @@ func Rules(c *app.Call, t thread.Thread, in Request) (permit.Rules, runLimits, e
 	}
 	rules := permit.Rules{
 		Deny: slices.Concat(user.Run.Deny, project.Run.Deny), Ask: slices.Concat(user.Run.Ask, project.Run.Ask), Allow: user.Run.Allow,
-		Store: filepath.ToSlash(app.Resolved(filepath.Dir(c.Store().Path("x")))), Home: filepath.ToSlash(c.Project().Environment().Home), Config: app.UserConfigFiles(*c.Project().Environment()),
+		Store: filepath.ToSlash(app.ResolveLinks(filepath.Dir(c.Store().Path("x")))), Home: filepath.ToSlash(c.Project().Environment().Home), Config: app.UserConfigFiles(*c.Project().Environment()),
 	}
-	root := filepath.ToSlash(app.Resolved(c.Project().Root()))
-	rules.Reads, rules.Resolve = []string{root}, func(name string) string { return filepath.ToSlash(app.Resolved(name)) }
-	rules.Writes = []string{filepath.ToSlash(app.Resolved(c.Absolute(app.ThreadPath(t.ID))))}
-	if temporary := filepath.ToSlash(app.Resolved(os.TempDir())); !strings.HasPrefix(root+"/", temporary+"/") { // the person's files may be beside a project there
+	root := filepath.ToSlash(app.ResolveLinks(c.Project().Root()))
+	rules.Reads, rules.Resolve = []string{root}, func(name string) string { return filepath.ToSlash(app.ResolveLinks(name)) }
+	rules.Writes = []string{filepath.ToSlash(app.ResolveLinks(c.Absolute(app.ThreadPath(t.ID))))}
+	if temporary := filepath.ToSlash(app.ResolveLinks(os.TempDir())); !strings.HasPrefix(root+"/", temporary+"/") { // the person's files may be beside a project there
 		rules.Writes = append(rules.Writes, temporary)
 	}
 	if user.Run.Allow == nil || user.Run.Profile != nil {
@@ -303,7 +303,7 @@ func Rules(c *app.Call, t thread.Thread, in Request) (permit.Rules, runLimits, e
 		rules.Allow = slices.Concat(rules.Allow, project.Run.Allow)
 	}
 	for _, verdict := range []*permit.Verdict{user.Run.Default, project.Run.Default} {
-		if verdict != nil && (rules.Default == "" || app.Narrower(*verdict, rules.Default)) {
+		if verdict != nil && (rules.Default == "" || app.AllowsLess(*verdict, rules.Default)) {
 			rules.Default = *verdict
 		}
 	}
@@ -350,7 +350,7 @@ func profileRules(c *app.Call, t thread.Thread, p permit.Profile) []permit.Rule 
 		texts = append(texts, own...)
 	}
 	folder := func(name string, tools ...string) {
-		name = filepath.ToSlash(app.Resolved(name))
+		name = filepath.ToSlash(app.ResolveLinks(name))
 		if !strings.ContainsAny(name, "*?[]()") { // it would be a pattern
 			for _, tool := range tools {
 				texts = append(texts, tool+"("+name+"/**)")

@@ -102,7 +102,7 @@ func unbegun(c *app.Call, t thread.Thread) bool {
 		return false
 	}
 	dir, owned := code.WorktreeDir(c, t), t.OwnedCode()
-	if code.Missing(dir) || code.Missing(owned.Admin) {
+	if code.FolderMissing(dir) || code.FolderMissing(owned.Admin) {
 		return false
 	}
 	w := repo.Worktree(dir, owned.Admin)

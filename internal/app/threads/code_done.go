@@ -45,13 +45,13 @@ func uncommitted(c *app.Call, in LifecycleRequest) (found leftBehind, err error)
 	if to, ok := t.Status.After(thread.Done); err != nil || owned == nil || owned.State != thread.CodeReady || !ok || to == t.Status {
 		return found, nil //nolint:nilerr // the rule says what is wrong with the id
 	}
-	ctx, repo, cancel := code.Briefly(c)
+	ctx, repo, cancel := code.OpenRepoBriefly(c)
 	defer cancel()
 	dir := code.WorktreeDir(c, t)
 	if repo == nil || !code.InRepo(t, repo) {
 		return found, c.Context().Err()
 	}
-	if code.Missing(dir) || code.Missing(owned.Admin) {
+	if code.FolderMissing(dir) || code.FolderMissing(owned.Admin) {
 		if tip, err := repo.Branch(ctx, t.Branch); err == nil && tip == "" { // nothing of it can be found
 			found.thread, found.left.NoCommits = t.ID, true
 			found.reasons, found.facts = []string{"its branch " + t.Branch + " and its worktree are gone"}, []fact.Fact{fact.Of("uncommitted", 0), fact.Of("commits", false), fact.Of("branch", t.Branch), fact.Of("worktree", dir)}

@@ -262,7 +262,7 @@ func resumeSpawn(c *app.Call, in SpawnRequest) (*codeSpawn, *SpawnResult, error)
 	}
 	var d *SpawnResult
 	if t, ok, err = begun(c); err == nil && ok { // nobody else has finished it by now
-		m.code, m.making = *t.OwnedCode(), code.MakingOf(c, t)
+		m.code, m.making = *t.OwnedCode(), code.WorktreeSpecOf(c, t)
 		if m.repo, err = code.RepoOf(c, t); err == nil {
 			d, err = spawnResultOf(c, t)
 		}
@@ -333,7 +333,7 @@ func planCode(c *app.Call, in *SpawnRequest) (m *codeSpawn, err error) {
 	if m.repo, err = code.OpenRepo(c); err != nil {
 		return nil, err
 	}
-	if m.stands, err = m.repo.Standing(c.Context(), c.Caller().Dir); err != nil {
+	if m.stands, err = m.repo.WorktreeOf(c.Context(), c.Caller().Dir); err != nil {
 		return nil, err
 	}
 	if err := m.start(in, parent); err != nil {
@@ -496,7 +496,7 @@ func (m *codeSpawn) uncommitted(in *SpawnRequest, parent thread.Thread) error {
 	if owner := parent.OwnedCode(); owner != nil {
 		dir, admin = code.WorktreeDir(m.c, parent), owner.Admin
 	}
-	if code.Missing(dir) || code.Missing(admin) {
+	if code.FolderMissing(dir) || code.FolderMissing(admin) {
 		return nil
 	}
 	if in.Uncommitted == takeUncommitted {

@@ -97,12 +97,12 @@ func contextCode(c *app.Call, t thread.Thread) *ContextCode {
 		return &ContextCode{State: owned.State, Branch: t.Branch, Machine: owned.Machine, Target: app.OrNull(app.BranchOf(owned.Target)), Start: owned.Start}
 	}
 	state := owned.State
-	if state == thread.CodeReady && code.Missing(code.WorktreeDir(c, t)) {
+	if state == thread.CodeReady && code.FolderMissing(code.WorktreeDir(c, t)) {
 		state = thread.CodeLost
 	}
 	var moved string
-	if code.Missing(owned.Repo) && c.Project().Machine() == "" { // else it may be another machine's
-		state, moved = thread.CodeLost, code.RepoMoved(owned.Repo)
+	if code.FolderMissing(owned.Repo) && c.Project().Machine() == "" { // else it may be another machine's
+		state, moved = thread.CodeLost, code.RepoMovedText(owned.Repo)
 	}
 	return &ContextCode{
 		Moved: moved, State: state, Branch: t.Branch, Folder: code.WorkFolder(c, filepath.Dir(owned.Repo), code.WorktreeDir(c, t)),

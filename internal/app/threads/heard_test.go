@@ -105,13 +105,13 @@ func TestAHolderIsHeardOfByEachFileThatGitKeepsOfItsWorktree(t *testing.T) {
 	b.Changed("part", began)
 	admin := t.TempDir()
 	owns := thread.Thread{ID: "part", Code: []thread.Code{{State: thread.CodeReady, Admin: admin}}}
-	assert.Equal(t, began, b.Person().Worked(owns).UTC(), "what is not there says nothing")
+	assert.Equal(t, began, b.Person().LastWork(owns).UTC(), "what is not there says nothing")
 	require.NoError(t, os.Mkdir(filepath.Join(admin, "logs"), 0o700))
 	for i, name := range []string{"index", "HEAD", "logs/HEAD", "COMMIT_EDITMSG"} {
 		at := began.Add(time.Duration(i+1) * time.Minute)
 		require.NoError(t, os.WriteFile(filepath.Join(admin, name), nil, 0o600))
 		require.NoError(t, os.Chtimes(filepath.Join(admin, name), at, at))
-		assert.Equal(t, at, b.Person().Worked(owns).UTC(), name)
+		assert.Equal(t, at, b.Person().LastWork(owns).UTC(), name)
 	}
 }
 

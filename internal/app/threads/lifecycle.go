@@ -174,7 +174,7 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.CheckResults, lef
 		if t.Status.Terminated() && !done.From.Terminated() {
 			d.Ready = s.MadeReady(t, stamp.Time)
 			if owned := t.OwnedCode(); owned != nil && owned.State == thread.CodeReady {
-				if owned.Made.Worktree && !code.Missing(code.WorktreeDir(c, t)) {
+				if owned.Made.Worktree && !code.FolderMissing(code.WorktreeDir(c, t)) {
 					d.Code = code.WorktreeDir(c, t)
 				}
 				if t.Status == thread.Completed && len(owned.Landed) == 0 {
@@ -200,7 +200,7 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.CheckResults, lef
 			for i, id := range toLand {
 				ids[i] = string(id)
 			}
-			landed := code.Landed(c, ids)
+			landed := code.FullyLanded(c, ids)
 			d.Objective.ToLand = slices.DeleteFunc(toLand, func(id thread.ThreadID) bool { return slices.Contains(landed, id) })
 		}
 	}

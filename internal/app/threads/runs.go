@@ -169,7 +169,7 @@ func (d *SummaryResult) addWorktreesGone(c *app.Call, owners []thread.Thread) {
 		return
 	}
 	for _, t := range owners {
-		if owned := t.OwnedCode(); !t.Status.Terminated() && owned.State == thread.CodeReady && code.Missing(code.WorktreeDir(c, t)) {
+		if owned := t.OwnedCode(); !t.Status.Terminated() && owned.State == thread.CodeReady && code.FolderMissing(code.WorktreeDir(c, t)) {
 			d.WorktreeGone = append(d.WorktreeGone, t.ID)
 		}
 	}

@@ -282,7 +282,7 @@ func (in SpawnRequest) spawn(c *app.Call, s *thread.State, stamp thread.Stamp, f
 		d.Run.Loop = loop.Held
 	}
 	d.Inherited.Scope, d.Inherited.Files = n.Scope, f.inherited
-	steps := []thread.Step{{Do: thread.StepMakeDir, To: app.ThreadPlace(t.ID)}}
+	steps := []thread.Step{{Do: thread.StepMakeDir, To: app.ThreadInStore(t.ID)}}
 	if f.filled {
 		steps[0] = thread.Step{Do: thread.StepPlace, From: f.stage.Rel(folder), To: steps[0].To}
 	}

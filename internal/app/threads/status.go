@@ -192,9 +192,9 @@ func Status(c *app.Call, in StatusRequest) (*StatusResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Artifacts = app.First(artifacts.ArtifactsOf(app.FilesOf(entries)), app.DefaultLimit)
+	d.Artifacts = app.First(artifacts.ArtifactsOf(app.WithoutFolders(entries)), app.DefaultLimit)
 	if d.Code != nil {
-		d.Standing, d.Changes = code.StandingOf(c, d.ThreadID)
+		d.Standing, d.Changes = code.StatusOf(c, d.ThreadID)
 	}
 	return d, nil
 }

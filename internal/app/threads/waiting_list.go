@@ -66,7 +66,7 @@ func dropLanded(w *app.WaitingList) {
 		}
 	}
 	landed := map[string]bool{}
-	for _, id := range code.Landed(w.C, ids) {
+	for _, id := range code.FullyLanded(w.C, ids) {
 		landed[string(id)] = true
 	}
 	w.Items = slices.DeleteFunc(w.Items, func(item app.WaitingItem) bool { return item.Kind == app.WaitingLand && landed[item.ID] })

@@ -71,7 +71,7 @@ func Batch() *Command {
 			"A line sees the changes of the lines before it. If one line fails, nothing is changed and every failing " +
 			"line is reported. merge, undo, rollback and spawn --code cannot be part of a batch.",
 		Example:  `leslie batch plan.jsonl`,
-		Operands: []Operand{{Value: AnyText("FILE"), Optional: true}},
+		Operands: []Operand{{Value: Text("FILE"), Optional: true}},
 		Flags:    []Flag{Toggle("dry-run", "show what would happen without changing anything")},
 		Run:      runBatch,
 	}

@@ -139,9 +139,9 @@ func (cmd *Command) UsageHint() string {
 
 // ThreadOperand is the operand of commands on one thread. If it is missing, it is the
 // thread that the call speaks for.
-func ThreadOperand() Operand { return Operand{Value: AnID("ID", ThreadIDs), Speaks: true} }
+func ThreadOperand() Operand { return Operand{Value: ID("ID", ThreadIDs), Speaks: true} }
 
 // ListedThreads is the operand of lists of what belongs to threads; without it, they list that of all.
 func ListedThreads() Operand {
-	return Operand{Value: AnID("ID", ThreadIDs), Optional: true, Many: true}
+	return Operand{Value: ID("ID", ThreadIDs), Optional: true, Many: true}
 }

@@ -200,8 +200,8 @@ func (v *Value) Fault(label, text string) *Fault {
 	return f
 }
 
-// AnyText is any text that is not empty.
-func AnyText(shown string) *Value { return &Value{Shown: shown, Check: AcceptAny} }
+// Text is any text that is not empty.
+func Text(shown string) *Value { return &Value{Shown: shown, Check: AcceptAny} }
 
 // Texts is the same, repeated.
 func Texts(shown string) *Value { return &Value{Shown: shown, Check: AcceptAny, repeats: true} }
@@ -217,27 +217,27 @@ func ListOf(words ...string) *Value {
 	return &Value{Shown: strings.Join(words, ","), Listed: words, Check: check, repeats: true}
 }
 
-// AnID is an id of this kind or a prefix of one. Callers choose those of threads and
+// ID is an id of this kind or a prefix of one. Callers choose those of threads and
 // objectives; leslie makes the others, which have no '.' and so are told from paths.
-func AnID(shown string, of IDKind) *Value {
+func ID(shown string, of IDKind) *Value {
 	if of == ThreadIDs || of == ObjectiveIDs || of == OtherIDs {
 		return &Value{Shown: shown, Check: formOf(of), IDs: of}
 	}
 	return &Value{Shown: shown, Check: checkMadeID, IDs: of}
 }
 
-// AVersion is a version of a thread's artifacts.
-func AVersion(shown string) *Value {
+// ThreadVersion is a version of a thread's artifacts.
+func ThreadVersion(shown string) *Value {
 	return &Value{Shown: shown, Check: checkVersion, IDs: versionIDs}
 }
 
-// SomeIDs are ids, separated by commas.
-func SomeIDs(shown string, of IDKind) *Value {
+// IDs are ids, separated by commas.
+func IDs(shown string, of IDKind) *Value {
 	return &Value{Shown: shown, Check: parts(formOf(of)), IDs: of, repeats: true}
 }
 
-// SomeChecks are names of checks, separated by commas.
-func SomeChecks() *Value {
+// CheckNames are names of checks, separated by commas.
+func CheckNames() *Value {
 	return &Value{Shown: "NAME,...", Check: parts(checkID), IDs: checkNames, repeats: true}
 }
 
@@ -252,19 +252,19 @@ func NonNegative(shown string) *Value { return &Value{Shown: shown, Check: check
 // Positive is a whole number from 1.
 func Positive(shown string) *Value { return &Value{Shown: shown, Check: checkNumber} }
 
-// AnAmount is an amount of money, 2.50.
-func AnAmount() *Value { return &Value{Shown: "AMOUNT", Check: checkAmount} }
+// Amount is an amount of money, 2.50.
+func Amount() *Value { return &Value{Shown: "AMOUNT", Check: checkAmount} }
 
-// ADuration is 90s or 1h30m.
-func ADuration() *Value { return &Value{Shown: "D", Check: checkDuration} }
+// Duration is 90s or 1h30m.
+func Duration() *Value { return &Value{Shown: "D", Check: checkDuration} }
 
 // Edits are +VALUE or -VALUE, repeated.
 func Edits(shown string, of IDKind) *Value {
 	return &Value{Shown: shown, Check: checkEdit, IDs: of, signs: true, repeats: true}
 }
 
-// ACapability is the name of a capability.
-func ACapability() *Value {
+// Capability is the name of a capability.
+func Capability() *Value {
 	return &Value{Shown: "CAPABILITY", Check: checkCapability, IDs: capabilityNames}
 }
 
@@ -501,7 +501,7 @@ var (
 
 // ReasonFlag is --reason of commands that record why.
 func ReasonFlag() Flag {
-	return NewFlag("reason", AnyText("R"), "why, for the record")
+	return NewFlag("reason", Text("R"), "why, for the record")
 }
 
 // LimitFlag is --limit of every list.
@@ -521,7 +521,7 @@ func HolderFlags() []Flag {
 
 // ByFlags are --mine and --by of a list.
 func ByFlags(mine, by string) []Flag {
-	return []Flag{Toggle("mine", mine), NewFlag("by", AnyText("ACTOR"), by)}
+	return []Flag{Toggle("mine", mine), NewFlag("by", Text("ACTOR"), by)}
 }
 
 // SinceFlag is --since of a list of what has a number and a time.

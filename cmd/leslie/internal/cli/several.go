@@ -23,7 +23,7 @@ func (d severalText[T]) Text(p *page.Page) {
 // ThreadsOperand is the operand of commands on threads, one or several. If it is missing,
 // it is the thread that the call speaks for.
 func ThreadsOperand() Operand {
-	return Operand{Value: AnID("ID", ThreadIDs), Speaks: true, Many: true}
+	return Operand{Value: ID("ID", ThreadIDs), Speaks: true, Many: true}
 }
 
 // ForThreads runs a use case for the thread of the line. For several operands it runs it

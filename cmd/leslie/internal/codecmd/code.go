@@ -27,7 +27,7 @@ func (d codeText) Text(p *page.Page) {
 		{Column: screen.Column{Name: "STATE"}, Cell: page.Text(code.Item.Standing)},
 		{Column: screen.Column{Name: "BRANCH", Shrinks: true}, Cell: page.Text(codeBranch)},
 		{Column: screen.Column{Name: "TARGET", DropOrder: 3, Shrinks: true},
-			Cell: page.Text(func(i code.Item) string { return page.OrZero(i.Target) }), HideIfEmpty: true},
+			Cell: page.Text(func(i code.Item) string { return app.OrZero(i.Target) }), HideIfEmpty: true},
 		{Column: screen.Column{Name: "AHEAD"}, Cell: page.Text(func(i code.Item) string { return commits(i.Ahead) }),
 			HideIfEmpty: true},
 		{Column: screen.Column{Name: "BEHIND"}, Cell: page.Text(func(i code.Item) string { return commits(i.Behind) }),
@@ -126,7 +126,7 @@ func codeBranch(i code.Item) string {
 
 // short is the beginning of a commit's id.
 func short(commit *string) string {
-	text := page.OrZero(commit)
+	text := app.OrZero(commit)
 	return text[:min(len(text), 8)]
 }
 

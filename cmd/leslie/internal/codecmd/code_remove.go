@@ -127,7 +127,7 @@ func Repair() *cli.Command {
 		Detail: "DIR is where a worktree is now. It is found without where it was, beside that, and in the same " +
 			"place from the moved project. A copy of the project never takes the worktrees of the project that it " +
 			"was copied from.",
-		Example: "leslie code repair", Operands: []cli.Operand{{Value: cli.AnyText("DIR"), Optional: true, Many: true}},
+		Example: "leslie code repair", Operands: []cli.Operand{{Value: cli.Text("DIR"), Optional: true, Many: true}},
 		Run: runCodeRepair,
 	}
 }

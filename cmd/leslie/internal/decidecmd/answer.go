@@ -29,10 +29,10 @@ func Answer() *cli.Command {
 			"The thread that asked gets the answer with leslie context. The first answer stands (T406). Where " +
 			"choices were offered, TEXT is one of them or its number, unless --other says that it is none.",
 		Example: `leslie answer q-a1b2c3d4 "Port 8080"`,
-		Operands: []cli.Operand{{Value: cli.AnID("Q", cli.QuestionIDs), Optional: true, Meant: true},
-			{Value: cli.AnyText("TEXT"), Optional: true}},
+		Operands: []cli.Operand{{Value: cli.ID("Q", cli.QuestionIDs), Optional: true, Meant: true},
+			{Value: cli.Text("TEXT"), Optional: true}},
 		Flags: []cli.Flag{
-			cli.NewFlag("choice", cli.AnyText("C").Offering(cli.ChoiceNames),
+			cli.NewFlag("choice", cli.Text("C").Offering(cli.ChoiceNames),
 				"one of the choices that were offered, or its number"),
 			cli.Toggle("other", "TEXT is none of the choices that were offered"),
 		},

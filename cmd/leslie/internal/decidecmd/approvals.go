@@ -71,7 +71,7 @@ func (d approvalsText) table(p *page.Page) {
 		{Column: screen.Column{Name: "SCOPE", Shrinks: true},
 			Cell: page.Text(func(a app.ApprovalRecord) string { return app.Joined(a.Scope) })},
 		{Column: screen.Column{Name: "MERGE", DropOrder: 1},
-			Cell: page.Text(func(a app.ApprovalRecord) thread.MergeID { return page.OrZero(a.MergeID) }), HideIfEmpty: true},
+			Cell: page.Text(func(a app.ApprovalRecord) thread.MergeID { return app.OrZero(a.MergeID) }), HideIfEmpty: true},
 		{Column: screen.Column{Name: "ASKED", DropOrder: 2},
 			Cell: func(a app.ApprovalRecord) screen.Cell { return p.When(&a.CreatedAt) }},
 		{Column: screen.Column{Name: "DEADLINE", DropOrder: 4}, Cell: deadline, HideIfEmpty: true},

@@ -120,13 +120,13 @@ func Ask() *cli.Command {
 		Example:  `leslie ask write-docs --question "Which port?" --choice 8080 --choice 9090`,
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags: []cli.Flag{
-			cli.NewFlag("question", cli.AnyText("TEXT").Required(),
+			cli.NewFlag("question", cli.Text("TEXT").Required(),
 				"the question, at most 64 KiB; - reads standard input"),
-			cli.NewFlag("to", cli.AnID("human|ID", cli.ThreadIDs),
+			cli.NewFlag("to", cli.ID("human|ID", cli.ThreadIDs),
 				"who is asked: a person (default), or the agent of thread ID"),
 			cli.NewFlag("choice", cli.Texts("C"), "an answer to choose from; can be repeated"),
 			cli.Toggle("wait", "return with the answer"),
-			cli.NewFlag("timeout", cli.ADuration(), "how long to wait"),
+			cli.NewFlag("timeout", cli.Duration(), "how long to wait"),
 		},
 		Run: runAsk,
 	}

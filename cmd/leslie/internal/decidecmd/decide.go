@@ -94,7 +94,7 @@ func decisionCommand(d thread.GrantDecision, summary string) *cli.Command {
 	return &cli.Command{
 		Name: string(d), Summary: summary, Writes: true,
 		Example:  "leslie " + string(d) + " appr-a1b2c3d4",
-		Operands: []cli.Operand{{Value: cli.AnID("A", cli.ApprovalIDs)}}, Flags: []cli.Flag{cli.ReasonFlag()},
+		Operands: []cli.Operand{{Value: cli.ID("A", cli.ApprovalIDs)}}, Flags: []cli.Flag{cli.ReasonFlag()},
 		Run: func(c *cli.Call) (cli.Data, error) { return runDecision(c, d) },
 	}
 }

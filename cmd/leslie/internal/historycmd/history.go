@@ -42,7 +42,7 @@ func (d historyText) Text(p *page.Page) {
 			Cell: page.Text(func(op app.OperationRecord) string { return op.Actor })},
 		{Column: screen.Column{Name: "COMMAND"}, Cell: commandOf},
 		{Column: screen.Column{Name: "THREAD", Shrinks: true},
-			Cell: page.Text(func(op app.OperationRecord) thread.ThreadID { return page.OrZero(op.ThreadID) })},
+			Cell: page.Text(func(op app.OperationRecord) thread.ThreadID { return app.OrZero(op.ThreadID) })},
 	})
 	p.Rest(len(d.Items.Items), d.Total)
 	if d.Total == 0 {
@@ -93,7 +93,7 @@ func History() *cli.Command {
 		Name: "history", Summary: "list operations, newest first",
 		Detail: "With ID, or --thread, only operations on that thread. To get the next page, pass the last " +
 			"seq of this page as --before.",
-		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
+		Operands: []cli.Operand{{Value: cli.ID("ID", cli.ThreadIDs), Optional: true}},
 		Example:  "leslie history --by w1 --since today",
 		Flags: append(cli.ByFlags("only your operations", "only operations of this actor, with the code of their threads"),
 			cli.LimitFlag(), cli.TimeFlag(), cli.SinceFlag("operations"),

@@ -49,9 +49,9 @@ func Rollback() *cli.Command {
 			"--turn restores the worktree's files and its branch, too.",
 		Example: "leslie rollback write-docs --to ckpt-e5f6g7h8",
 		Operands: []cli.Operand{cli.ThreadOperand(),
-			{Value: cli.AnyText("CKPT|NAME").Offering(cli.CheckpointNames), Optional: true}},
+			{Value: cli.Text("CKPT|NAME").Offering(cli.CheckpointNames), Optional: true}},
 		Flags: []cli.Flag{
-			cli.NewFlag("to", cli.AnyText("CKPT|NAME").Offering(cli.CheckpointNames),
+			cli.NewFlag("to", cli.Text("CKPT|NAME").Offering(cli.CheckpointNames),
 				"the checkpoint: its id, a prefix of its id, or its name"),
 			cli.NewFlag("turn", cli.NonNegative("N"), "the end of a turn of the thread's runs"),
 			cli.Toggle("dry-run", "show what would be restored without changing anything"),

@@ -80,7 +80,7 @@ func Undo() *cli.Command {
 			"changes stay; if one of them conflicts with the undo, nothing is undone (T110). To undo an undo, name " +
 			"it, or use redo. An agent can undo only operations of agents, and no decisions.",
 		Example:  "leslie undo op-a1b2c3d4",
-		Operands: []cli.Operand{{Value: cli.AnID("OP", cli.OtherIDs).Offering(cli.OperationIDs), Optional: true}},
+		Operands: []cli.Operand{{Value: cli.ID("OP", cli.OtherIDs).Offering(cli.OperationIDs), Optional: true}},
 		Flags:    []cli.Flag{cli.Toggle("dry-run", "show what would be undone without changing anything")},
 		Run:      runUndo,
 	}

@@ -357,8 +357,8 @@ func Diff() *cli.Command {
 			"PATHs are files, folders and globs of artifacts, else of the code (always with code: or --code). Exit status 0, with or without differences.",
 		Example: "leslie diff write-docs -- code:cmd/main.go",
 		Operands: []cli.Operand{
-			{Value: cli.AVersion("A"), Optional: true}, {Value: cli.AVersion("B"), Optional: true},
-			{Value: cli.AnyText("PATH").Offering(cli.FileNames), Optional: true, Many: true, Dashed: true},
+			{Value: cli.ThreadVersion("A"), Optional: true}, {Value: cli.ThreadVersion("B"), Optional: true},
+			{Value: cli.Text("PATH").Offering(cli.FileNames), Optional: true, Many: true, Dashed: true},
 		},
 		Flags: []cli.Flag{
 			cli.Toggle("stat", "show only how many lines differ in each file"),

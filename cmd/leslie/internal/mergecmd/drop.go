@@ -60,7 +60,7 @@ func wouldDrop(i *landing.DroppedItem) string {
 		text += "; " + changes
 	}
 	if i.Worktree != nil {
-		text += "; its worktree " + *i.Worktree + " and its branch " + page.OrZero(i.Branch) + " go"
+		text += "; its worktree " + *i.Worktree + " and its branch " + app.OrZero(i.Branch) + " go"
 	}
 	if i.Merge != "" {
 		text += "; its landing that waits, " + string(i.Merge) + ", is given up with its decisions"
@@ -85,7 +85,7 @@ func Drop() *cli.Command {
 			"leslie made go; a ref, named in the answer, keeps what is on no other branch, and the answer has the lines that " +
 			"bring it back. Artifacts stay in the archive. An agent may drop what it spawned or holds.",
 		Example:  "leslie drop write-docs",
-		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Many: true}},
+		Operands: []cli.Operand{{Value: cli.ID("ID", cli.ThreadIDs), Many: true}},
 		Flags: []cli.Flag{cli.Toggle("yes", "drop without asking"),
 			cli.Toggle("dry-run", "show what would go without changing anything")},
 		Run: runDrop,

@@ -175,14 +175,14 @@ func Land() *cli.Command {
 			"completed, and its worktree and the branch that leslie made go. Hooks of git do not run. An agent needs the capability land, or a " +
 			"person's approval.",
 		Example:  "leslie land write-docs",
-		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true, Many: true}},
+		Operands: []cli.Operand{{Value: cli.ID("ID", cli.ThreadIDs), Optional: true, Many: true}},
 		Flags: append([]cli.Flag{
 			cli.Toggle("ready", "all that is completed and passes its checks"),
-			cli.NewFlag("onto", cli.AnyText("B"), "another branch"),
+			cli.NewFlag("onto", cli.Text("B"), "another branch"),
 			cli.Toggle("merge", "make a merge commit (default: code.land, else this)"),
 			cli.Toggle("squash", "make one ordinary commit of it"),
 			cli.Toggle("rebase", "put its own commits on top of the branch"),
-			cli.NewFlag("message", cli.AnyText("M"), "of the commit (default: title and intent)").Short("m"),
+			cli.NewFlag("message", cli.Text("M"), "of the commit (default: title and intent)").Short("m"),
 			cli.Toggle("edit", "edit the message first, as git commit does"),
 			cli.Toggle("keep", "leave thread, worktree and branch as they are"),
 			cli.NewFlag("uncommitted", cli.OneOf("refuse", merging.TakeUncommitted), "refuse what is not committed, or commit it"),

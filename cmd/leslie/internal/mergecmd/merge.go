@@ -297,12 +297,12 @@ func Merge() *cli.Command {
 			"stays pending (T301): merge resolve, then the same line again. Code lands in the target's branch, else " +
 			"where it began; not with --scope.",
 		Example: "leslie merge --sources write-docs --target main",
-		Operands: []cli.Operand{{Value: cli.SomeIDs("SRC... TARGET", cli.ThreadIDs), Optional: true, Many: true,
+		Operands: []cli.Operand{{Value: cli.IDs("SRC... TARGET", cli.ThreadIDs), Optional: true, Many: true,
 			Sets: "sources", LastSets: "target"}},
 		Flags: append([]cli.Flag{
-			cli.NewFlag("sources", cli.SomeIDs("A,B", cli.ThreadIDs).Required(),
+			cli.NewFlag("sources", cli.IDs("A,B", cli.ThreadIDs).Required(),
 				"the threads to merge from, in this order"),
-			cli.NewFlag("target", cli.AnID("T", cli.ThreadIDs).Required(), "the thread to merge into"),
+			cli.NewFlag("target", cli.ID("T", cli.ThreadIDs).Required(), "the thread to merge into"),
 			unreadFlag(),
 			cli.Formerly("conflict_strategy", "conflict-strategy"),
 		}, mergeFlags()...),
@@ -335,9 +335,9 @@ func mergeFlags() []cli.Flag {
 // these flags runs; a command in a state or in a project's configuration does not.
 func commitFlags() []cli.Flag {
 	return []cli.Flag{
-		cli.NewFlag("agent", cli.AnyText("NAME|CMD").Offering(cli.AgentNames), "the agent or command that resolves"),
-		cli.NewFlag("agent-timeout", cli.ADuration(), "how long the agent may take per file (default 300s)"),
-		cli.NewFlag("validate", cli.AnyText("CMD"),
+		cli.NewFlag("agent", cli.Text("NAME|CMD").Offering(cli.AgentNames), "the agent or command that resolves"),
+		cli.NewFlag("agent-timeout", cli.Duration(), "how long the agent may take per file (default 300s)"),
+		cli.NewFlag("validate", cli.Text("CMD"),
 			"a command that must succeed on the result"),
 	}
 }

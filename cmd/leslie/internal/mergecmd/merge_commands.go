@@ -64,7 +64,7 @@ func runMergeList(c *cli.Call) (cli.Data, error) {
 	return cli.RunUseCase(c, merges.List, in, func(d *merges.ListResult) cli.Data { return mergeListText{d} })
 }
 
-func mergeOperand() cli.Operand { return cli.Operand{Value: cli.AnID("M", cli.MergeIDs), Meant: true} }
+func mergeOperand() cli.Operand { return cli.Operand{Value: cli.ID("M", cli.MergeIDs), Meant: true} }
 
 // Status is the command leslie merge status.
 func Status() *cli.Command {
@@ -74,7 +74,7 @@ func Status() *cli.Command {
 		Detail: "Text shows the first lines of each side; --conflict shows one conflict, or those of a path, with " +
 			"all lines.",
 		Operands: []cli.Operand{mergeOperand()},
-		Flags: []cli.Flag{cli.NewFlag("conflict", cli.AnyText("C").Offering(cli.ConflictIDs),
+		Flags: []cli.Flag{cli.NewFlag("conflict", cli.Text("C").Offering(cli.ConflictIDs),
 			"only this conflict, or the conflicts of this path, with all lines")},
 		Run: runMergeStatus,
 	}
@@ -101,14 +101,14 @@ func Resolve() *cli.Command {
 			"every open conflict. --all, or naming a CONFLICT, also replaces answers that were given.",
 		Example: "leslie merge resolve merge-a1b2c3d4 plan.md --take both",
 		Operands: []cli.Operand{mergeOperand(),
-			{Value: cli.AnyText("PATH|CONFLICT").Offering(cli.ConflictIDs), Optional: true}},
+			{Value: cli.Text("PATH|CONFLICT").Offering(cli.ConflictIDs), Optional: true}},
 		Flags: []cli.Flag{
-			cli.NewFlag("take", cli.AnyText("SIDE").Offering(cli.SideNames),
+			cli.NewFlag("take", cli.Text("SIDE").Offering(cli.SideNames),
 				"ours, theirs, base, both, delete, keep, or a thread's id"),
-			cli.NewFlag("file", cli.AnyText("F|-"), "a file with the content; - reads standard input"),
+			cli.NewFlag("file", cli.Text("F|-"), "a file with the content; - reads standard input"),
 			cli.NewFlag("additions", cli.OneOf(merge.TakeBoth), "take both where all sides only added lines"),
 			cli.Toggle("all", "also replace answers that were given already"),
-			cli.NewFlag("reason", cli.AnyText("R"), "why, for the record"),
+			cli.NewFlag("reason", cli.Text("R"), "why, for the record"),
 		},
 		Run: runMergeResolve,
 	}

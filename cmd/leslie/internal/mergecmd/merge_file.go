@@ -39,8 +39,8 @@ func MergeFile() *cli.Command {
 			"conflicts, marked in the result. As a git merge driver:\n" +
 			"  git config merge.leslie.driver 'leslie merge-file --in-place -L %X -L %S -L %Y %A %O %B'",
 		Example: "leslie merge-file ours.md base.md theirs.md",
-		Operands: []cli.Operand{{Value: cli.AnyText("OURS")}, {Value: cli.AnyText("BASE")},
-			{Value: cli.AnyText("THEIRS")}},
+		Operands: []cli.Operand{{Value: cli.Text("OURS")}, {Value: cli.Text("BASE")},
+			{Value: cli.Text("THEIRS")}},
 		Flags: []cli.Flag{
 			cli.NewFlag("label", cli.Texts("NAME"),
 				"the names in conflict markers: ours, base, theirs, in this order").Short("L"),

@@ -18,7 +18,7 @@ func Pull() *cli.Command {
 			"worktree goes on (T806).",
 		Example:  "leslie pull write-docs",
 		Operands: []cli.Operand{cli.ThreadOperand()},
-		Flags: append([]cli.Flag{cli.NewFlag("from", cli.AnID("ID", cli.ThreadIDs),
+		Flags: append([]cli.Flag{cli.NewFlag("from", cli.ID("ID", cli.ThreadIDs),
 			"the thread, or its branch, to bring changes from (default: the parent)")}, mergeFlags()...),
 		Run: runPull,
 	}

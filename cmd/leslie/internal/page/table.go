@@ -28,14 +28,6 @@ func Text[T any, S ~string](of func(T) S) func(T) screen.Cell {
 	return func(item T) screen.Cell { return screen.Text(string(of(item))) }
 }
 
-// OrZero is a value that may be null.
-func OrZero[T any](value *T) (v T) {
-	if value != nil {
-		v = *value
-	}
-	return v
-}
-
 // TableOf writes items as a table; nothing when there are none.
 func TableOf[T any](p *Page, items []T, columns []Column[T]) {
 	if len(items) == 0 {

@@ -49,7 +49,7 @@ func ConfigAllow() *cli.Command {
 			"package.json, Cargo.toml, pyproject.toml, a Makefile and the like; they are shown, and added once you agree. " +
 			"Only a person may do it.",
 		Example:  "leslie config allow 'Bash(make test)' 'Bash(go test:*)'",
-		Operands: []cli.Operand{{Value: cli.AnyText("RULE"), Optional: true, Many: true}},
+		Operands: []cli.Operand{{Value: cli.Text("RULE"), Optional: true, Many: true}},
 		Flags:    []cli.Flag{cli.Toggle("yes", "add what was found without asking")},
 		Run:      runConfigAllow,
 	}

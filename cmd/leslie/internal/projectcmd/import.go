@@ -114,11 +114,11 @@ func Import() *cli.Command {
 			"become '-'. The source is not changed. What does not map is counted and listed, and the original " +
 			"records are kept in each thread's " + importing.KeptDir + ".",
 		Example:  "leslie import ../old-project --dry-run",
-		Operands: []cli.Operand{{Value: cli.AnyText("PATH")}},
+		Operands: []cli.Operand{{Value: cli.Text("PATH")}},
 		Flags: []cli.Flag{
 			cli.NewFlag("from", cli.OneOf(string(importing.Leslie), string(importing.Beads)),
 				"what PATH is (default: recognised)"),
-			cli.NewFlag("objective", cli.AnID("ID", cli.ObjectiveIDs),
+			cli.NewFlag("objective", cli.ID("ID", cli.ObjectiveIDs),
 				"where beads' issues go (default: a new objective named after the file)"),
 			cli.Toggle("dry-run", "show what would happen without changing anything"),
 			cli.LimitFlag(),

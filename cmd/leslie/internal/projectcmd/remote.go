@@ -41,11 +41,11 @@ func RemoteConfig() *cli.Command {
 			"no secret. Without --servers: one for this machine alone. A log has one server or three. What they store " +
 			"is in DIR/data; on another machine, correct that line of NAME.conf. DIR is made.",
 		Example:  "leslie remote config ~/leslie-server --servers hub=192.168.1.10:4222",
-		Operands: []cli.Operand{{Value: cli.AnyText("DIR").Offering(cli.FileNames)}},
+		Operands: []cli.Operand{{Value: cli.Text("DIR").Offering(cli.FileNames)}},
 		Flags: []cli.Flag{
 			cli.NewFlag("servers", cli.Texts("NAME=HOST:PORT"), "a server, by the address at which machines reach it; repeat it"),
-			cli.NewFlag("tls-cert", cli.AnyText("FILE").Offering(cli.FileNames), "the servers' TLS certificate"),
-			cli.NewFlag("tls-key", cli.AnyText("FILE").Offering(cli.FileNames), "its key"),
+			cli.NewFlag("tls-cert", cli.Text("FILE").Offering(cli.FileNames), "the servers' TLS certificate"),
+			cli.NewFlag("tls-key", cli.Text("FILE").Offering(cli.FileNames), "its key"),
 		},
 		Run: func(c *cli.Call) (cli.Data, error) {
 			in := projects.RemoteConfigRequest{
@@ -69,7 +69,7 @@ func RemoteConfig() *cli.Command {
 
 // credsFlag names a file of credentials.
 func credsFlag() cli.Flag {
-	return cli.NewFlag("creds", cli.AnyText("FILE").Offering(cli.FileNames),
+	return cli.NewFlag("creds", cli.Text("FILE").Offering(cli.FileNames),
 		"a file of credentials; this machine keeps a copy for the project")
 }
 
@@ -394,7 +394,7 @@ func Connect() *cli.Command {
 		Example:  "leslie connect nats://one.example.com/proj-k3v7q2ma",
 		Operands: []cli.Operand{urlOperand(true)},
 		Flags: []cli.Flag{credsFlag(),
-			cli.NewFlag("machine", cli.AnyText("NAME"), "the name of this machine in the project before, as leslie remote status shows it")},
+			cli.NewFlag("machine", cli.Text("NAME"), "the name of this machine in the project before, as leslie remote status shows it")},
 		Run: func(c *cli.Call) (cli.Data, error) {
 			in := projects.ConnectRequest{
 				Dir: c.Who.Dir, URL: c.Operand(0), Credentials: absolute(c, c.Text("creds")), Machine: c.Text("machine"),
@@ -443,7 +443,7 @@ func Publish() *cli.Command {
 			"merge, reference, spawn, transfer, release, suspend. This is for in between. Without ID it publishes " +
 			"all threads whose work has changed here.",
 		Example:  "leslie publish write-docs",
-		Operands: []cli.Operand{cli.Operand{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
+		Operands: []cli.Operand{cli.Operand{Value: cli.ID("ID", cli.ThreadIDs), Optional: true}},
 		Run: func(c *cli.Call) (cli.Data, error) {
 			return cli.RunUseCase(c, projects.Publish, projects.PublishRequest{Thread: c.Operand(0)},
 				func(d *projects.PublishResult) cli.Data { return publishText{d} })

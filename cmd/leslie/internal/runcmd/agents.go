@@ -7,6 +7,7 @@ import (
 
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/page"
+	"leslie/internal/app"
 	"leslie/internal/app/agents"
 	"leslie/internal/app/runs"
 	"leslie/internal/screen"
@@ -38,7 +39,7 @@ func (d agentsText) Text(p *page.Page) {
 		{Column: screen.Column{Name: "AGENT"}, Cell: page.Text(agentName)},
 		{Column: screen.Column{Name: "STATE", Shrinks: true}, Cell: page.Text(agentState)},
 		{Column: screen.Column{Name: "MODE", DropOrder: 2},
-			Cell: page.Text(func(i agents.Item) string { return page.OrZero(i.Mode) }), HideIfEmpty: true},
+			Cell: page.Text(func(i agents.Item) string { return app.OrZero(i.Mode) }), HideIfEmpty: true},
 		{Column: screen.Column{Name: "COMMAND", DropOrder: 1, Shrinks: true},
 			Cell: page.Text(func(i agents.Item) string { return strings.Join(i.Command, " ") })},
 	})
@@ -83,10 +84,10 @@ func Agents() *cli.Command {
 			"one to run (run.agent). --night says, before you leave it alone, what would stop the agent of a thread: that it " +
 			"does not start, that nobody has allowed what the thread needs, that git knows no name to commit with.",
 		Example:  "leslie agents --check",
-		Operands: []cli.Operand{{Value: cli.AnyText("NAME").Offering(cli.AgentNames), Optional: true}},
+		Operands: []cli.Operand{{Value: cli.Text("NAME").Offering(cli.AgentNames), Optional: true}},
 		Flags: []cli.Flag{
 			cli.Toggle("check", "start each one, open a session and end it"),
-			cli.NewFlag("night", cli.AnID("ID", cli.ThreadIDs), "say what would stop the agent of this thread"),
+			cli.NewFlag("night", cli.ID("ID", cli.ThreadIDs), "say what would stop the agent of this thread"),
 		},
 		Run: runAgents,
 	}

@@ -155,7 +155,7 @@ func RunStop() *cli.Command {
 			"session. --all stops every run of the project and the leslie run --next that starts them, --loop only " +
 			"that one with its agents; the next leslie run --next goes on with all of them.",
 		Example:  "leslie stop write-docs",
-		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true, Many: true}},
+		Operands: []cli.Operand{{Value: cli.ID("ID", cli.ThreadIDs), Optional: true, Many: true}},
 		Flags: []cli.Flag{cli.Toggle("all", "stop every run, and leslie run --next"),
 			cli.Toggle("loop", "stop leslie run --next"),
 			cli.Toggle("now", "do not let the agent end its turn")},

@@ -56,8 +56,8 @@ func Can() *cli.Command {
 			"--thread, only the policy decides. Without CAPABILITY it lists all of them and where each stands. " +
 			"leslie help capabilities says what leslie enforces itself and what a hook has to enforce.",
 		Example: "leslie can code_edit write-docs",
-		Operands: []cli.Operand{{Value: cli.ACapability(), Optional: true},
-			{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
+		Operands: []cli.Operand{{Value: cli.Capability(), Optional: true},
+			{Value: cli.ID("ID", cli.ThreadIDs), Optional: true}},
 		Run: runCan,
 	}
 }

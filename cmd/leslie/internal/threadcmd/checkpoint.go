@@ -27,7 +27,7 @@ func Checkpoint() *cli.Command {
 			"files.",
 		Example:  `leslie checkpoint write-docs --name "before the rewrite"`,
 		Operands: []cli.Operand{cli.ThreadOperand()},
-		Flags: []cli.Flag{cli.NewFlag("name", cli.AnyText("N"),
+		Flags: []cli.Flag{cli.NewFlag("name", cli.Text("N"),
 			"a name, unique in this thread, at most 200 characters")},
 		Run: runCheckpoint,
 	}

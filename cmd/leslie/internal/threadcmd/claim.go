@@ -99,14 +99,14 @@ func Claim() *cli.Command {
 			"says when it was last heard of): a person may, and whoever holds a thread above. Work, branch and worktree " +
 			"stay as they are. To give your own to another: leslie transfer ID --to NAME.",
 		Example:  "leslie claim --next",
-		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true, Many: true}},
+		Operands: []cli.Operand{{Value: cli.ID("ID", cli.ThreadIDs), Optional: true, Many: true}},
 		Flags: []cli.Flag{
 			cli.Toggle("next", "claim the first ready thread"),
-			cli.NewFlag("wait", cli.ADuration(), "with --next: wait up to D until a thread is ready"),
-			cli.NewFlag("for", cli.ADuration(), "how long (default: claimFor in the configuration, else 1h)"),
+			cli.NewFlag("wait", cli.Duration(), "with --next: wait up to D until a thread is ready"),
+			cli.NewFlag("for", cli.Duration(), "how long (default: claimFor in the configuration, else 1h)"),
 			cli.Toggle("take-over", "claim it also if another holds it: for a person, and for whoever holds a "+
 				"thread above it"),
-			cli.NewFlag("reason", cli.AnyText("TEXT"), "with --take-over: why, which whoever held it is told"),
+			cli.NewFlag("reason", cli.Text("TEXT"), "with --take-over: why, which whoever held it is told"),
 		},
 		Run: runClaim,
 	}
@@ -182,7 +182,7 @@ func Release() *cli.Command {
 			"--to NAME.",
 		Example:  "leslie release write-docs",
 		Operands: []cli.Operand{cli.ThreadsOperand()},
-		Flags: []cli.Flag{cli.NewFlag("reason", cli.AnyText("TEXT"),
+		Flags: []cli.Flag{cli.NewFlag("reason", cli.Text("TEXT"),
 			"why, which whoever held it, or takes it next, is told")},
 		Run: func(c *cli.Call) (cli.Data, error) {
 			return runHolder(c, threads.Release)

@@ -118,8 +118,8 @@ func Comment() *cli.Command {
 			"outdated when they are gone. While it is open, the thread's agent cannot complete the thread (T113), " +
 			"and what it is about is not merged (T408). leslie review ID --send brings comments to the agent.",
 		Example: `leslie comment write-docs report.md:10-14 "Name the source"`,
-		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs)},
-			{Value: cli.AnyText("PATH[:LINES]").Offering(cli.FileNames)}, {Value: cli.AnyText("TEXT")}},
+		Operands: []cli.Operand{{Value: cli.ID("ID", cli.ThreadIDs)},
+			{Value: cli.Text("PATH[:LINES]").Offering(cli.FileNames)}, {Value: cli.Text("TEXT")}},
 		Run: runComment,
 	}
 }
@@ -136,7 +136,7 @@ func CommentResolve() *cli.Command {
 		Name: "comment resolve", Summary: "resolve a comment that was acted on", Writes: true,
 		Detail:   "A resolved comment stays in leslie comments --all. leslie undo opens it again.",
 		Example:  "leslie comment resolve c-a1b2c3d4",
-		Operands: []cli.Operand{{Value: cli.AnID("C", cli.CommentIDs)}},
+		Operands: []cli.Operand{{Value: cli.ID("C", cli.CommentIDs)}},
 		Run:      runCommentResolve,
 	}
 }

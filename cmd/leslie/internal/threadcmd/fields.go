@@ -22,29 +22,29 @@ import (
 func spawnFlags() []cli.Flag {
 	inherit := []string{string(thread.InheritNone), string(thread.InheritFull), string(thread.InheritPartial)}
 	return []cli.Flag{
-		cli.NewFlag("intent", cli.AnyText("TEXT").Required(), "what the thread should achieve; - reads stdin"),
-		cli.NewFlag("title", cli.AnyText("T"), "at most 200 characters (default: from the intent)"),
-		cli.NewFlag("objective", cli.AnID("ID", cli.ObjectiveIDs), "default: parent's, the only open, else a new one"),
-		cli.NewFlag("parent", cli.AnID("ID", cli.ThreadIDs), "the parent thread (default: --thread)"),
-		cli.NewFlag("id", cli.AnID("ID", cli.OtherIDs), "use this id instead of one from the title"),
+		cli.NewFlag("intent", cli.Text("TEXT").Required(), "what the thread should achieve; - reads stdin"),
+		cli.NewFlag("title", cli.Text("T"), "at most 200 characters (default: from the intent)"),
+		cli.NewFlag("objective", cli.ID("ID", cli.ObjectiveIDs), "default: parent's, the only open, else a new one"),
+		cli.NewFlag("parent", cli.ID("ID", cli.ThreadIDs), "the parent thread (default: --thread)"),
+		cli.NewFlag("id", cli.ID("ID", cli.OtherIDs), "use this id instead of one from the title"),
 		cli.NewFlag("inherit", cli.OneOf(inherit...), "copy the parent's artifacts: all or --scope"),
 		cli.NewFlag("scope", cli.Scopes("P,..."), "which artifacts to inherit: paths, folders, globs"),
-		cli.NewFlag("ref", cli.SomeIDs("ID,...", cli.ThreadIDs), "threads to reference, as snapshots taken now"),
-		cli.NewFlag("depends-on", cli.SomeIDs("ID,...", cli.ThreadIDs), "threads that must terminate first"),
+		cli.NewFlag("ref", cli.IDs("ID,...", cli.ThreadIDs), "threads to reference, as snapshots taken now"),
+		cli.NewFlag("depends-on", cli.IDs("ID,...", cli.ThreadIDs), "threads that must terminate first"),
 		cli.NewFlag("tag", cli.Texts("T").Offering(cli.TagNames), "a tag; can be repeated"),
 		cli.NewFlag("executor", cli.OneOf(executorWords()...), "who does the work (default agent)"),
 		priorityFlag(),
 		cli.Toggle("run", "let leslie run --next start an agent on it first"),
-		cli.NewFlag("agent", cli.AnyText("NAME").Offering(cli.AgentNames), "with --run: the agent (leslie agents)"),
+		cli.NewFlag("agent", cli.Text("NAME").Offering(cli.AgentNames), "with --run: the agent (leslie agents)"),
 		cli.Toggle("claim", "also claim the thread, in the same operation"),
 		cli.Toggle("code", "make a git branch and worktree: leslie help code"),
-		cli.NewFlag("base", cli.AnyText("REF").Offering(cli.ThreadIDs),
+		cli.NewFlag("base", cli.Text("REF").Offering(cli.ThreadIDs),
 			"or a thread (default: parent's branch, HEAD)"),
 		cli.NewFlag("uncommitted", cli.OneOf("leave", "take"), "the parent's uncommitted code"),
-		cli.NewFlag("accept", cli.SomeChecks(), "checks that an agent's done has to pass"),
+		cli.NewFlag("accept", cli.CheckNames(), "checks that an agent's done has to pass"),
 		cli.Toggle("no-setup", "do not run code.setup in the worktree"),
-		cli.NewFlag("branch", cli.AnyText("B"), "its git branch, a new one or one that is there"),
-		cli.NewFlag("worktree", cli.AnyText("DIR"), "the git worktree of the thread's code"),
+		cli.NewFlag("branch", cli.Text("B"), "its git branch, a new one or one that is there"),
+		cli.NewFlag("worktree", cli.Text("DIR"), "the git worktree of the thread's code"),
 		cli.FormerList("tags", "tag"), cli.FormerSwitch("no-run"), cli.FormerSwitch("foreground"),
 	}
 }
@@ -85,14 +85,14 @@ func SpawnRequest(c *cli.Call) threads.SpawnRequest {
 // updateFlags set fields of a thread that is there.
 func updateFlags() []cli.Flag {
 	return []cli.Flag{
-		cli.NewFlag("title", cli.AnyText("T"), "the new title, at most 200 characters"),
-		cli.NewFlag("intent", cli.AnyText("TEXT"), "the new intent, at most 64 KiB; - reads standard input"),
+		cli.NewFlag("title", cli.Text("T"), "the new title, at most 200 characters"),
+		cli.NewFlag("intent", cli.Text("TEXT"), "the new intent, at most 64 KiB; - reads standard input"),
 		priorityFlag(),
 		cli.NewFlag("tag", cli.Edits("+T|-T", cli.TagNames), "add or remove a tag; can be repeated"),
 		cli.NewFlag("depends-on", cli.Edits("+ID|-ID", cli.ThreadIDs),
 			"add or remove a dependency; can be repeated"),
-		cli.NewFlag("branch", cli.AnyText("B").OrEmpty(), "the git branch of the thread's code"),
-		cli.NewFlag("worktree", cli.AnyText("DIR").OrEmpty(), "the git worktree of the thread's code"),
+		cli.NewFlag("branch", cli.Text("B").OrEmpty(), "the git branch of the thread's code"),
+		cli.NewFlag("worktree", cli.Text("DIR").OrEmpty(), "the git worktree of the thread's code"),
 	}
 }
 
@@ -151,7 +151,7 @@ func executorWords() []string { return []string{string(thread.ByHuman), string(t
 func threadColumns(p *page.Page) []page.Column[app.ThreadItem] {
 	columns := []page.Column[app.ThreadItem]{
 		{Column: screen.Column{Name: "THREAD"}, Cell: page.Text(func(t app.ThreadItem) string {
-			return strings.Repeat("  ", page.OrZero(t.Depth)) + string(t.ThreadID)
+			return strings.Repeat("  ", app.OrZero(t.Depth)) + string(t.ThreadID)
 		})},
 		{Column: screen.Column{Name: "STATUS"},
 			Cell: func(t app.ThreadItem) screen.Cell { return screen.StatusCell(t.Status) }},
@@ -162,7 +162,7 @@ func threadColumns(p *page.Page) []page.Column[app.ThreadItem] {
 		{Column: screen.Column{Name: "OBJECTIVE", DropOrder: 3},
 			Cell: page.Text(func(t app.ThreadItem) thread.ObjectiveID { return t.ObjectiveID })},
 		{Column: screen.Column{Name: "PARENT", DropOrder: 2},
-			Cell: page.Text(func(t app.ThreadItem) thread.ThreadID { return page.OrZero(t.ParentID) })},
+			Cell: page.Text(func(t app.ThreadItem) thread.ThreadID { return app.OrZero(t.ParentID) })},
 		{Column: screen.Column{Name: "CLAIM", DropOrder: 6, Shrinks: true},
 			Cell: page.Text(func(t app.ThreadItem) string { return holder(p, t.Claim) }), HideIfEmpty: true},
 		{Column: screen.Column{Name: "HEARD", DropOrder: 3},

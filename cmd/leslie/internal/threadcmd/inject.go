@@ -36,12 +36,12 @@ func Inject() *cli.Command {
 			"the thread's folder, in " + app.InjectionsFile + ". " +
 			"ID and --content are required without --withdraw.",
 		Example:  `leslie inject write-docs --type constraint --urgency immediate --content "Keep the old API"`,
-		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
+		Operands: []cli.Operand{{Value: cli.ID("ID", cli.ThreadIDs), Optional: true}},
 		Flags: []cli.Flag{
 			cli.NewFlag("type", cli.OneOf(types...), "what kind of information it is (default feedback)"),
-			cli.NewFlag("content", cli.AnyText("TEXT"), "the text, at most 64 KiB; - reads standard input"),
+			cli.NewFlag("content", cli.Text("TEXT"), "the text, at most 64 KiB; - reads standard input"),
 			cli.NewFlag("urgency", cli.OneOf(urgencies...), "when the agent should act on it (default next_step)"),
-			cli.NewFlag("withdraw", cli.AnID("INJ", cli.OtherIDs).Offering(cli.InjectionIDs),
+			cli.NewFlag("withdraw", cli.ID("INJ", cli.OtherIDs).Offering(cli.InjectionIDs),
 				"take this injection back, which the agent has not seen"),
 		},
 		Run: runInject,

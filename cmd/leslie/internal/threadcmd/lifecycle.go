@@ -100,7 +100,7 @@ func Cancel() *cli.Command {
 }
 
 func successorFlag() cli.Flag {
-	return cli.NewFlag("successor", cli.AnID("ID", cli.ThreadIDs), "the thread that replaces it")
+	return cli.NewFlag("successor", cli.ID("ID", cli.ThreadIDs), "the thread that replaces it")
 }
 
 // Suspend is the command leslie suspend.

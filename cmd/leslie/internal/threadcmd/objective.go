@@ -42,8 +42,8 @@ func ObjectiveCreate() *cli.Command {
 	return &cli.Command{
 		Name: "objective create", Summary: "create an objective: a goal that threads work for", Writes: true,
 		Example:  `leslie objective create "Ship the parser"`,
-		Operands: []cli.Operand{{Value: cli.AnyText("TITLE")}},
-		Flags: []cli.Flag{cli.NewFlag("id", cli.AnID("ID", cli.OtherIDs), "use this id instead of one from the title"),
+		Operands: []cli.Operand{{Value: cli.Text("TITLE")}},
+		Flags: []cli.Flag{cli.NewFlag("id", cli.ID("ID", cli.OtherIDs), "use this id instead of one from the title"),
 			cli.FormerOperand("title")},
 		Run: runObjectiveCreate,
 	}
@@ -92,7 +92,7 @@ func runObjectiveList(c *cli.Call) (cli.Data, error) {
 func ObjectiveStatus() *cli.Command {
 	return &cli.Command{
 		Name: "objective status", Summary: "show one objective", Example: "leslie objective status ship",
-		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ObjectiveIDs), Meant: true}},
+		Operands: []cli.Operand{{Value: cli.ID("ID", cli.ObjectiveIDs), Meant: true}},
 		Flags:    []cli.Flag{cli.FormerOperand("id")}, Run: runObjectiveStatus,
 	}
 }
@@ -109,7 +109,7 @@ func ObjectiveDone() *cli.Command {
 		Name: "objective done", Summary: "mark an objective done", Writes: true,
 		Detail:   "All its threads must be completed, cancelled or archived.",
 		Example:  "leslie objective done ship",
-		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ObjectiveIDs), Meant: true}}, Run: runObjectiveDone,
+		Operands: []cli.Operand{{Value: cli.ID("ID", cli.ObjectiveIDs), Meant: true}}, Run: runObjectiveDone,
 	}
 }
 
@@ -136,7 +136,7 @@ func ObjectiveCancel() *cli.Command {
 		Name: "objective cancel", Summary: "give an objective up, with its threads", Writes: true,
 		Detail:   "Cancels its threads that go on. Their worktrees stay; leslie drop removes them. undo takes all of it back.",
 		Example:  "leslie objective cancel ship --reason \"not needed any more\"",
-		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ObjectiveIDs), Meant: true}},
+		Operands: []cli.Operand{{Value: cli.ID("ID", cli.ObjectiveIDs), Meant: true}},
 		Flags:    []cli.Flag{cli.ReasonFlag()}, Run: runObjectiveCancel,
 	}
 }

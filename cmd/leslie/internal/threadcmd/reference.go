@@ -47,8 +47,8 @@ func Reference() *cli.Command {
 			"yet, the reference is created with a warning (W202).",
 		Example: "leslie reference --from write-docs --target write-tests --scope design.md",
 		Flags: []cli.Flag{
-			cli.NewFlag("from", cli.AnID("A", cli.ThreadIDs), "the thread that gets the reference (default: --thread)"),
-			cli.NewFlag("target", cli.AnID("B", cli.ThreadIDs).Required(), "the referenced thread"),
+			cli.NewFlag("from", cli.ID("A", cli.ThreadIDs), "the thread that gets the reference (default: --thread)"),
+			cli.NewFlag("target", cli.ID("B", cli.ThreadIDs).Required(), "the referenced thread"),
 			cli.NewFlag("scope", cli.Scopes("P,..."), "which artifacts: paths, folders, globs (default all)"),
 			cli.NewFlag("binding", cli.OneOf(string(thread.Frozen), string(thread.Live)),
 				"a snapshot taken now (default), or the target's current artifacts"),
@@ -110,9 +110,9 @@ func ReferenceList() *cli.Command {
 	return &cli.Command{
 		Name: "reference list", Summary: "list references and whether their targets have changed",
 		Example:  "leslie reference list write-docs",
-		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}},
+		Operands: []cli.Operand{{Value: cli.ID("ID", cli.ThreadIDs), Optional: true}},
 		Flags: []cli.Flag{
-			cli.NewFlag("from", cli.AnID("A", cli.ThreadIDs), "only references of this thread; the same as ID"),
+			cli.NewFlag("from", cli.ID("A", cli.ThreadIDs), "only references of this thread; the same as ID"),
 			cli.LimitFlag(),
 		},
 		Run: runReferenceList,
@@ -141,7 +141,7 @@ func ReferenceShow() *cli.Command {
 	return &cli.Command{
 		Name: "reference show", Summary: "show a reference and the artifacts it gives access to",
 		Example:  "leslie reference show ref-a1b2c3d4",
-		Operands: []cli.Operand{{Value: cli.AnID("REF", cli.ReferenceIDs)}}, Run: runReferenceShow,
+		Operands: []cli.Operand{{Value: cli.ID("REF", cli.ReferenceIDs)}}, Run: runReferenceShow,
 	}
 }
 
@@ -156,7 +156,7 @@ func ReferenceRefresh() *cli.Command {
 	return &cli.Command{
 		Name: "reference refresh", Summary: "update a frozen reference to the target's current artifacts", Writes: true,
 		Example:  "leslie reference refresh ref-a1b2c3d4",
-		Operands: []cli.Operand{{Value: cli.AnID("REF", cli.ReferenceIDs)}}, Run: runReferenceRefresh,
+		Operands: []cli.Operand{{Value: cli.ID("REF", cli.ReferenceIDs)}}, Run: runReferenceRefresh,
 	}
 }
 
@@ -170,7 +170,7 @@ func ReferenceRemove() *cli.Command {
 	return &cli.Command{
 		Name: "reference remove", Summary: "remove a reference and its frozen copy", Writes: true,
 		Example:  "leslie reference remove ref-a1b2c3d4",
-		Operands: []cli.Operand{{Value: cli.AnID("REF", cli.ReferenceIDs)}}, Run: runReferenceRemove,
+		Operands: []cli.Operand{{Value: cli.ID("REF", cli.ReferenceIDs)}}, Run: runReferenceRemove,
 	}
 }
 

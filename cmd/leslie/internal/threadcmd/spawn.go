@@ -99,7 +99,7 @@ func Spawn() *cli.Command {
 	return &cli.Command{
 		Name: "spawn", Summary: "create a thread of work, with --code on a branch in a worktree of its own", Writes: true,
 		Example:  `leslie spawn --intent "Design the API" --parent main --inherit full`,
-		Operands: []cli.Operand{{Value: cli.AnyText("TEXT"), Optional: true, Sets: "intent"}},
+		Operands: []cli.Operand{{Value: cli.Text("TEXT"), Optional: true, Sets: "intent"}},
 		Flags:    spawnFlags(),
 		Run:      runSpawn,
 	}

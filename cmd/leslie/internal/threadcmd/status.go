@@ -347,7 +347,7 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 	if i.Machine != "" && i.Uncommitted > 0 {
 		p.Line("not committed on %s: %s, which stay there", i.Machine, page.Plural(i.Uncommitted, "file"))
 	}
-	if i.BranchGone || page.OrZero(i.Busy) != "" {
+	if i.BranchGone || app.OrZero(i.Busy) != "" {
 		p.Line("now: %s (leslie code %s)", i.Standing(), id)
 	}
 	switch {
@@ -356,7 +356,7 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 	case i.State == thread.CodeLost && !i.BranchGone:
 		p.Line("now: its worktree is not there (leslie code restore %s)", id)
 	}
-	if i.CheckedOut != nil && page.OrZero(i.Busy) == "" {
+	if i.CheckedOut != nil && app.OrZero(i.Busy) == "" {
 		astray := ""
 		if i.Astray > 0 {
 			astray = ", and " + page.Plural(i.Astray, "commit") + " there that " + i.Branch + " lacks"
@@ -364,10 +364,10 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 		p.Line("now: its worktree has %s checked out, not its branch%s", cmp.Or(*i.CheckedOut, "no branch"), astray)
 	}
 	if i.Behind != nil && *i.Behind > 0 && (i.Landed == nil || !*i.Landed) {
-		p.Line("behind: %s has %s that it lacks (leslie pull %s)", page.OrZero(i.Target), page.Plural(*i.Behind, "commit"), id)
+		p.Line("behind: %s has %s that it lacks (leslie pull %s)", app.OrZero(i.Target), page.Plural(*i.Behind, "commit"), id)
 	}
 	if i.Conflicts != nil && len(*i.Conflicts) > 0 {
-		p.Line("would conflict with %s in: %s", page.OrZero(i.Target), app.Joined(*i.Conflicts))
+		p.Line("would conflict with %s in: %s", app.OrZero(i.Target), app.Joined(*i.Conflicts))
 	}
 }
 
@@ -377,7 +377,7 @@ func Status() *cli.Command {
 		Name: "status", Summary: "show a thread, or without an id a summary: what waits for you, what agents did",
 		Detail:   "In a thread's worktree, without an id, it shows a person that thread.",
 		Example:  "leslie status write-docs",
-		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Optional: true}}, NamesThread: true,
+		Operands: []cli.Operand{{Value: cli.ID("ID", cli.ThreadIDs), Optional: true}}, NamesThread: true,
 		Flags: []cli.Flag{cli.FromFlag("the runs that ended")},
 		Run:   runStatus,
 	}

@@ -60,10 +60,10 @@ func Transfer() *cli.Command {
 		Flags: []cli.Flag{
 			cli.NewFlag("direction", cli.OneOf(directions...), "what to do (default request_approval; with --to alone: handoff)"),
 			cli.NewFlag("scope", cli.Capabilities(), "the capabilities, such as code_edit or deploy"),
-			cli.NewFlag("to", cli.AnyText("human|agent|NAME"),
+			cli.NewFlag("to", cli.Text("human|agent|NAME"),
 				"who decides (human), gets the capabilities (agent), or takes over"),
 			cli.ReasonFlag(),
-			cli.NewFlag("timeout", cli.ADuration(),
+			cli.NewFlag("timeout", cli.Duration(),
 				"how long to wait for the decision, or how long a delegation lasts"),
 			cli.NewFlag("fallback", cli.OneOf(fallbacks...), "what happens without a decision in time"),
 			cli.Toggle("wait", "return after the decision"),

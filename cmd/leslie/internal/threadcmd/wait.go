@@ -54,11 +54,11 @@ func Wait() *cli.Command {
 			"returns when each thread is active, unclaimed or yours, and its dependencies are terminated, or " +
 			"without a thread when there is one to claim. Agents wait at most 100s by default.",
 		Example:  "leslie wait write-docs --timeout 90s",
-		Operands: []cli.Operand{{Value: cli.AnID("ID", cli.ThreadIDs), Speaks: true, Many: true}},
+		Operands: []cli.Operand{{Value: cli.ID("ID", cli.ThreadIDs), Speaks: true, Many: true}},
 		Flags: []cli.Flag{
 			cli.NewFlag("until", cli.OneOf(untilWords()...), "what to wait for (default done)"),
 			cli.NewFlag("since", cli.NonNegative("REV"), "with any: changes after this revision count"),
-			cli.NewFlag("timeout", cli.ADuration(),
+			cli.NewFlag("timeout", cli.Duration(),
 				"give up after D with T109 (default for agents 100s, for people never)"),
 		},
 		Run: runWait,

@@ -86,7 +86,7 @@ func Explain() *cli.Command {
 	return &cli.Command{
 		Name: "explain", Summary: "explain an error or warning code, or all codes",
 		Example:  "leslie explain T101",
-		Operands: []cli.Operand{{Value: cli.AnyText("CODE").Offering(cli.CodeNames), Optional: true}}, Run: runExplain,
+		Operands: []cli.Operand{{Value: cli.Text("CODE").Offering(cli.CodeNames), Optional: true}}, Run: runExplain,
 	}
 }
 

@@ -47,7 +47,7 @@ func Graph() *cli.Command {
 			"has threads and edges, and the drawing only with --render.",
 		Example: "leslie graph --render mermaid",
 		Flags: []cli.Flag{
-			cli.NewFlag("objective", cli.AnID("ID", cli.ObjectiveIDs),
+			cli.NewFlag("objective", cli.ID("ID", cli.ObjectiveIDs),
 				"only threads of this objective, and those that they have to do with"),
 			cli.NewFlag("render", cli.OneOf(renderText, renderMermaid, renderDOT), "how it is drawn (default text)"),
 			cli.Toggle("all", "include archived threads"),

@@ -34,7 +34,7 @@ func Observe() *cli.Command {
 			"An event is the name of a command that writes, or its first word: merge includes merge continue.",
 		Example: "leslie observe --since 0 --events spawn,done",
 		Flags: append([]cli.Flag{
-			cli.NewFlag("target", cli.AnID("ID", cli.ThreadIDs), "only operations on this thread"),
+			cli.NewFlag("target", cli.ID("ID", cli.ThreadIDs), "only operations on this thread"),
 			cli.NewFlag("events", cli.Texts("E,...").Offering(cli.CommandNames), "only operations of these commands"),
 			cli.SinceFlag("operations"), cli.Toggle("follow", "keep printing new operations"),
 		}, cli.ByFlags("only your operations", "only operations of this actor")...),

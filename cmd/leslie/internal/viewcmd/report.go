@@ -41,8 +41,8 @@ func Report() *cli.Command {
 			"operations that somebody records, until interrupted; reload it in the browser.",
 		Example: "leslie report --html report.html",
 		Flags: []cli.Flag{
-			cli.NewFlag("html", cli.AnyText("FILE").Required(), "the page to write"),
-			cli.NewFlag("objective", cli.AnID("ID", cli.ObjectiveIDs),
+			cli.NewFlag("html", cli.Text("FILE").Required(), "the page to write"),
+			cli.NewFlag("objective", cli.ID("ID", cli.ObjectiveIDs),
 				"only threads of this objective, and those that they have to do with"),
 			cli.Toggle("all", "include archived threads"),
 			cli.Toggle("watch", "write the page anew when something has changed"),

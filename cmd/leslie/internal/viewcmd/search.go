@@ -100,7 +100,7 @@ func Search() *cli.Command {
 			"it is in one line. Titles come first, then intents, artifacts, history and transcripts; of each thread " +
 			"the best three places are shown, with the line.",
 		Example:  "leslie search token refresh --in artifacts",
-		Operands: []cli.Operand{{Value: cli.AnyText("WORD"), Many: true}},
+		Operands: []cli.Operand{{Value: cli.Text("WORD"), Many: true}},
 		Flags: append([]cli.Flag{
 			cli.NewFlag("in", cli.ListOf(searchPlaceWords()...).As("PLACE,..."),
 				"only here: "+strings.Join(searchPlaceWords(), ", ")),
