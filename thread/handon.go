@@ -9,7 +9,7 @@ import (
 // HandedOn returns, ordered, the threads whose work an operation with these changes hands
 // on: somebody else, perhaps on another machine, may go on with it. A thread's work is handed
 // on when the thread begins or stops, gets another executor, a checkpoint or something from
-// another thread, when its worktree is made, its claim is given back, its run stops or its agent
+// another thread, when its worktree is made, its claim is given back or to somebody, its run stops or its agent
 // asks somebody, and when another thread refers to it or merges it.
 func HandedOn(changes []Change) []ThreadID {
 	found := map[ThreadID]bool{}
@@ -48,10 +48,17 @@ func handsOn(before, after Thread) bool {
 	return after.Status != before.Status && after.Status != Active ||
 		after.Executor != before.Executor ||
 		before.Claim != nil && after.Claim == nil ||
+		handedOver(before, after) ||
 		last(after.Checkpoints).ID != last(before.Checkpoints).ID ||
 		last(after.Shared).At != last(before.Shared).At ||
 		after.stopped() && !before.stopped() ||
 		after.OwnedCode() != nil && after.OwnedCode().State == CodeReady && before.Unmade() != nil
+}
+
+// handedOver reports whether somebody gave the thread to another holder.
+func handedOver(before, after Thread) bool {
+	now := last(after.Handed)
+	return now.How == howHanded && now.By != last(before.Handed).By
 }
 
 func last[E any](all []E) (e E) {

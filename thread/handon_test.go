@@ -35,6 +35,7 @@ func TestWorkIsHandedOnByWhatAnOperationDid(t *testing.T) {
 		"it goes on":                {"threads/a", th(record{"status": "suspended"}), th(nil), nil},
 		"a person takes it":         {"threads/a", th(nil), th(record{"executor": "human"}), a},
 		"its claim is given back":   {"threads/a", th(record{"claim": claim("x")}), th(nil), a},
+		"it is handed over":         {"threads/a", th(record{"claim": claim("x")}), th(record{"claim": claim("y"), "handed": []record{{"from": "x", "to": "y", "how": "handed over", "by": record{"actor": "x"}}}}), a},
 		"it is claimed":             {"threads/a", th(nil), th(record{"claim": claim("x")}), nil},
 		"its claim is renewed":      {"threads/a", th(record{"claim": claim("x")}), th(record{"claim": claim("x")}), nil},
 		"it gets a checkpoint":      {"threads/a", th(nil), th(record{"checkpoints": []record{{"checkpointId": "c"}}}), a},

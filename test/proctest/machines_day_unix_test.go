@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -238,7 +239,12 @@ func (d *day) hand() {
 	out, err := d.desk.run("leslie claim health")
 	require.Error(d.t, err)
 	require.Contains(d.t, out, "T108")
-	d.tower.must("leslie release health --reason 'the desk does the rest'")
+	desk := regexp.MustCompile(`machine: (\S+)`).FindStringSubmatch(d.desk.must("leslie remote status"))
+	require.Len(d.t, desk, 2)
+	out, err = d.tower.run("leslie transfer health --to kim@nowhere")
+	require.Error(d.t, err)
+	require.Contains(d.t, out, "no machine is named")
+	d.tower.must("leslie transfer health --to kim@" + desk[1] + " --reason 'the desk does the rest'")
 	assert.Contains(d.t, d.laptop.must("leslie status health"), "not committed")
 	d.desk.must("leslie claim health")
 	at = d.worktree(d.desk, "health")
@@ -280,7 +286,8 @@ func (d *day) lose() {
 	for i, m := range d.all() {
 		d.servers.wipe()
 		d.servers.start()
-		d.eventually(m, "leslie remote restore --creds "+d.admin(m))
+		out := d.eventually(m, "leslie remote restore --creds "+d.admin(m))
+		assert.NotContains(d.t, out, "still damaged", "each machine has looked at all of it")
 		m.must(fmt.Sprintf("leslie spawn 'Restored %d' --id restored-%d", i, i))
 		d.check(m.name + " has restored the log")
 	}
@@ -308,16 +315,29 @@ func (d *day) part() {
 	assert.Contains(d.t, out, "only")
 	assert.Contains(d.t, out, "this")
 	out = d.tower.must("leslie remote rejoin")
-	assert.Contains(d.t, out, "--branch leslie/only")
+	line := regexp.MustCompile(`leslie spawn TEXT --id only, and (leslie update only --worktree \S+)`).FindStringSubmatch(out)
+	require.Len(d.t, line, 2, out)
 	d.tower.must("leslie -C .leslie-parted-1 --offline list | grep 'And this'")
-	d.tower.must("leslie spawn 'Only on the tower' --id only --branch leslie/only")
+	d.tower.must("leslie spawn 'Only on the tower' --id only && " + line[1])
+	assert.Contains(d.t, d.tower.must("leslie code only"), "leslie/only")
 	d.check("the tower has rejoined")
 }
 
 // leave has the desk go its own way.
 func (d *day) leave() {
-	d.desk.must("leslie remote leave && leslie claim notes && leslie show notes:plan.md && leslie spawn 'Alone' --id alone && leslie doctor")
+	own := regexp.MustCompile(`machine: (\S+)`).FindStringSubmatch(d.desk.must("leslie remote status"))
+	require.Len(d.t, own, 2)
+	out := d.desk.must("leslie remote leave")
+	d.desk.must("leslie claim notes && leslie show notes:plan.md && leslie spawn 'Alone' --id alone && leslie doctor")
 	assert.NotContains(d.t, d.laptop.must("leslie list"), "alone")
-	d.desk.must("mv ../../kept/sub/.leslie ../../own && " + d.connect(d.desk))
+	_, line, found := strings.Cut(out, "to come back, without what is done here alone: ")
+	require.True(d.t, found, out)
+	line, _, _ = strings.Cut(line, "\n")
+	refused, err := d.desk.run(d.connect(d.desk))
+	require.Error(d.t, err)
+	require.Contains(d.t, refused, line, "connect says the same line")
+	d.desk.must("cd ../../kept/sub && " + line + " --creds ~/writer.creds")
+	assert.Contains(d.t, d.desk.must("leslie remote status"), own[1]+" (this one)", "it is itself again")
+	d.desk.must("cd ../../kept/sub && leslie -C .leslie-own list | grep Alone")
 	d.check("the desk has left, and is back")
 }

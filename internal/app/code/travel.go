@@ -158,10 +158,11 @@ func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
 		case c.Request().ReadOnly:
 			c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", t.ID), fact.Of("machine", sent.Machine), fact.Of("reason", why.reason), fact.Of("next", why.next)))
 		default:
+			bring := why.next
 			if !strings.HasPrefix(why.next, "leslie ") {
 				why.hint, why.next = why.hint+": "+why.next, "leslie code "+string(t.ID)
 			}
-			return thread.NoCode(t.ID, "what "+sent.Machine+" has sent of its commits is not here: "+why.reason).WithHint(why.hint).WithNext(why.next)
+			return thread.NoCode(t.ID, "what "+sent.Machine+" has sent of its commits is not here: "+why.reason).WithHint(why.hint).WithNext(why.next).With(fact.Of("bring", bring))
 		}
 	}
 	return nil

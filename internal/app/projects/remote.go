@@ -483,6 +483,10 @@ func mayConnect(p *app.Project, remote replica.Remote) error {
 		return nil
 	}
 	shown := filepath.ToSlash(filepath.Join(st.Root(), store.Dir))
+	if was, _ := st.Machine(); known == nil && was != "" && sameFolder(st.Root(), p.Root()) { // it has left
+		return codes.AlreadyExists.New(fact.Of("id", shown), fact.Of("path", shown)).
+			WithHint("This machine has left a project: " + comeBack(connectURL(remote), was)).WithNext("leslie help connect")
+	}
 	return codes.AlreadyExists.New(fact.Of("id", shown), fact.Of("path", shown)).
 		WithHint("A copy needs a folder without a store: make one beside it").WithNext("leslie help connect")
 }
@@ -739,9 +743,15 @@ func RemoteRestore(c *app.Call, in RemoteRestoreRequest) (*RemoteRestoreResult, 
 		return nil, err
 	}
 	c.Join(made)
-	renewed, err := StoreDoctor(c).RenewContent(c.Context())
-	if err != nil {
-		return nil, err
+	renewed := 0
+	for range 2 { // lists, then the files that they name
+		more, err := StoreDoctor(c).RenewContent(c.Context())
+		if err != nil {
+			return nil, err
+		}
+		if renewed += more; more == 0 {
+			break
+		}
 	}
 	at, err := publishAll(c, nil)
 	if err != nil && !codes.Has(err, codes.RemoteDamaged) { // of content that this machine does not have
@@ -862,7 +872,7 @@ func Publish(c *app.Call, in PublishRequest) (*PublishResult, error) {
 	var ids []thread.ThreadID
 	if _, err := c.View(func(s *thread.State) error {
 		if in.Thread != "" {
-			t, err := s.LiveThread(in.Thread)
+			t, err := s.Thread(in.Thread)
 			c.SetTarget(t.ID)
 			ids = append(ids, t.ID)
 			return err

@@ -22,6 +22,8 @@ type RemoteLeaveRequest struct{}
 type RemoteLeaveResult struct {
 	Project string `json:"project"`
 	URL     string `json:"url"`
+	// Return is the line with which the machine comes back.
+	Return string `json:"return,omitempty"`
 	// Old: nobody answered, so operations of others since Revision are not here.
 	Old      bool            `json:"old,omitempty"`
 	Revision thread.Revision `json:"revision"`
@@ -39,7 +41,7 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 	if l == nil {
 		return &RemoteLeaveResult{}, nil
 	}
-	d := &RemoteLeaveResult{Project: l.Remote.Project, URL: connectURL(l.Remote), Change: app.Change{Changed: true}}
+	d := &RemoteLeaveResult{Project: l.Remote.Project, URL: connectURL(l.Remote), Return: comeBack(connectURL(l.Remote), l.Machine), Change: app.Change{Changed: true}}
 	var ids []thread.ThreadID
 	var owners []thread.Thread
 	v, err := c.View(func(s *thread.State) error {
@@ -81,6 +83,11 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 	}
 	c.Wrote(commit)
 	return d, nil
+}
+
+// comeBack is the line with which a machine that has left comes back, and keeps what it did alone.
+func comeBack(url, machine string) string {
+	return "mkdir " + store.Dir + "-own && mv " + store.Dir + " " + store.Dir + "-own/ && leslie connect " + url + " --machine " + machine
 }
 
 // notHere reports whether an error says that content could not be had.

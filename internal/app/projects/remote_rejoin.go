@@ -10,6 +10,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/app/code"
 	"leslie/internal/fact"
 	"leslie/store"
 	"leslie/store/replica"
@@ -44,6 +45,7 @@ type PartedThread struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Title    string          `json:"title"`
 	Branch   string          `json:"branch,omitempty"`
+	Worktree string          `json:"worktree,omitempty"` // if it is there
 }
 
 // RemoteRejoin moves a copy that has operations which the log lacks, and lacks some that the log has, into
@@ -171,6 +173,9 @@ func (d *RemoteRejoinResult) exchange(c *app.Call, l *replica.Link) error {
 		one := PartedThread{ThreadID: t.ID, Title: t.Title}
 		if t.OwnedCode() != nil {
 			one.Branch = t.Branch
+			if dir := code.WorktreeDir(c, t); !code.FolderMissing(dir) {
+				one.Worktree = dir
+			}
 		}
 		d.Threads = append(d.Threads, one)
 	}

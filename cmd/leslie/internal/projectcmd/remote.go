@@ -169,7 +169,11 @@ func (d remoteRejoinText) Text(p *page.Page) {
 	p.Table("OPERATION TIME COMMAND THREAD", rows)
 	for _, t := range d.Threads {
 		if t.Branch != "" {
-			p.Line("%s is not in the log; its branch is: leslie spawn TEXT --id %s --branch %s makes a thread of it", t.ThreadID, t.ThreadID, t.Branch)
+			again := fmt.Sprintf("leslie spawn TEXT --id %s --code --branch %s", t.ThreadID, t.Branch)
+			if t.Worktree != "" {
+				again = fmt.Sprintf("leslie spawn TEXT --id %s, and leslie update %s --worktree %s", t.ThreadID, t.ThreadID, p.Place(t.Worktree))
+			}
+			p.Line("%s is not in the log; its branch %s is here: %s", t.ThreadID, t.Branch, again)
 		}
 	}
 	if !d.Changed {
@@ -322,6 +326,7 @@ func (d remoteLeaveText) Text(p *page.Page) {
 	if len(d.Elsewhere) > 0 {
 		p.Line("worktrees that are on other machines: of %s (leslie code setup ID makes one here of the commits that came)", app.Joined(d.Elsewhere))
 	}
+	p.Line("to come back, without what is done here alone: %s", d.Return)
 }
 
 // RemoteLeave is the command leslie remote leave.

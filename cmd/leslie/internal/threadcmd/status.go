@@ -323,7 +323,7 @@ func (d StatusText) goesOn(p *page.Page) {
 	case d.Claim == nil:
 		p.Line("nobody works on it: %s", start)
 	case d.Claim.Holder != d.Actor:
-		p.Line("if %s is gone: leslie claim %s --take-over gives it to you", d.Claim.Holder, d.ThreadID)
+		p.Line("if %s is gone: leslie claim %s --take-over --reason TEXT gives it to you", d.Claim.Holder, d.ThreadID)
 	}
 }
 
