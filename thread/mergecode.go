@@ -100,7 +100,12 @@ func (s *State) UsualBranch(id ThreadID) string {
 }
 
 // landsAfter is a branch, or, if it is of code that was removed, where that lands.
-func (s *State) landsAfter(branch string) string { return landsAfter(branch, s.owners()) }
+func (s *State) landsAfter(branch string) string {
+	if branch == "" {
+		return ""
+	}
+	return landsAfter(branch, s.owners())
+}
 
 func landsAfter(branch string, owners []Thread) string {
 	for range owners { // each at most once
@@ -158,6 +163,9 @@ func (s *State) LandsBeside(t Thread) string {
 		return ""
 	}
 	branch := s.LandsIn(t)
+	if branch == "" {
+		return ""
+	}
 	if o, owned := s.BranchOwner(branch); owned && o.ID != t.ID {
 		return ""
 	}
