@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"leslie/codes"
@@ -112,15 +111,15 @@ func (s *Store) behind(ctx context.Context, now *state.Loaded, known *LogEnd) (b
 
 // continues reports whether a log goes on behind what was loaded. Errors: T512.
 func continues(now *state.Loaded, head ledger.Head) (bool, error) {
-	known := ""
+	known := thread.OperationID("")
 	if now.Operation != nil {
-		known = string(now.Operation.ID)
+		known = now.Operation.ID
 	}
 	switch at := thread.Revision(head.Seq); {
 	case at < now.Revision:
-		return false, replica.Diverged(fmt.Sprintf("it ends at revision %d, and this machine knows %d", at, now.Revision))
-	case at == now.Revision && head.ID != known:
-		return false, replica.Parted(fmt.Sprintf("operation %d is %s there, and %s here", at, head.ID, known))
+		return false, replica.EndsEarly(at, now.Revision)
+	case at == now.Revision && head.ID != string(known):
+		return false, replica.Another(at, head.ID, known)
 	default:
 		return at > now.Revision, nil
 	}
@@ -196,12 +195,9 @@ func (s *Store) sameLog(ctx context.Context, w *state.Writer, now *state.Loaded)
 		return now, err
 	}
 	if now.Operation != nil && now.Operation.Chain != "" {
-		line, err := s.opts.Link.LineAt(ctx, now.Revision)
-		switch {
-		case err != nil:
+		line, err := s.opts.Link.LineOf(ctx, now.Operation, now.Revision)
+		if err != nil {
 			return now, err
-		case line.ID != string(now.Operation.ID):
-			return now, replica.Parted(fmt.Sprintf("operation %d is %s there, and %s here", now.Revision, line.ID, now.Operation.ID))
 		}
 		if now, err = w.Rechain(now, replica.Sum(line.Data)); err != nil {
 			return now, err

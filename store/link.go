@@ -3,14 +3,12 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"time"
 
 	"leslie/codes"
 	"leslie/internal/fact"
-	"leslie/internal/ledger"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/state"
 	"leslie/store/replica"
@@ -104,10 +102,7 @@ func (s *Store) Head(ctx context.Context) (thread.Revision, warnings.List, error
 	}
 	more, err := continues(now, head)
 	if more && now.Operation != nil {
-		var line ledger.Line
-		if line, err = s.opts.Link.LineAt(ctx, now.Revision); err == nil && line.ID != string(now.Operation.ID) {
-			err = replica.Parted(fmt.Sprintf("operation %d is %s there, and %s here", now.Revision, line.ID, now.Operation.ID))
-		}
+		_, err = s.opts.Link.LineOf(ctx, now.Operation, now.Revision)
 		err = replica.Error(ctx, err, "")
 	}
 	return thread.Revision(head.Seq), s.opts.Link.Notes(), err

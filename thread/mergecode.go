@@ -135,6 +135,9 @@ func (t Thread) BegunFrom() string {
 
 // BranchOwner returns the thread that goes on and whose code has a branch.
 func (s *State) BranchOwner(branch string) (owner Thread, ok bool) {
+	if branch == "" {
+		return Thread{}, false
+	}
 	for _, t := range s.ThreadsWithCode() {
 		if t.Branch == branch && t.OwnedCode().living() && !t.Status.Terminated() {
 			return t, true
@@ -163,9 +166,6 @@ func (s *State) LandsBeside(t Thread) string {
 		return ""
 	}
 	branch := s.LandsIn(t)
-	if branch == "" {
-		return ""
-	}
 	if o, owned := s.BranchOwner(branch); owned && o.ID != t.ID {
 		return ""
 	}

@@ -193,11 +193,17 @@ func (r *Readiness) parentOf(id ThreadID) ThreadID {
 	return ""
 }
 
-func (r *Readiness) isBelow(id, top ThreadID) bool {
-	for id = r.parentOf(id); id != "" && id != top; {
-		id = r.parentOf(id)
+func (r *Readiness) isBelow(id, top ThreadID) bool { return r.below(r.node(id), top) }
+
+// below reports whether a thread is below another.
+func (r *Readiness) below(t *node, top ThreadID) bool {
+	for ; t != nil; t = t.up {
+		if t.parent == top {
+			return true
+		}
+		r.link(t)
 	}
-	return id == top
+	return false
 }
 
 // waitsFor reports whether what holds back a thread waits itself for that thread, or for
@@ -232,10 +238,10 @@ func (r *Readiness) neededBelow(h Hold) []ThreadID {
 			continue
 		}
 		t.needed = r.search
-		if r.below(t, dependant) {
+		if r.below(t, h.Of) {
 			needed = append(needed, t.id)
 		}
-		if t != dependant && !r.below(dependant, t) {
+		if t != dependant && !r.below(dependant, t.id) {
 			next = append(next, t.below...)
 		}
 		for up := t; up != nil; up = up.up {
@@ -245,16 +251,6 @@ func (r *Readiness) neededBelow(h Hold) []ThreadID {
 	}
 	r.needs[h] = needed
 	return needed
-}
-
-// below reports whether a thread is below another.
-func (r *Readiness) below(t, top *node) bool {
-	for r.link(t); t.up != nil; r.link(t) {
-		if t = t.up; t == top {
-			return true
-		}
-	}
-	return false
 }
 
 // withChildren has each thread know its children.

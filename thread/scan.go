@@ -92,6 +92,14 @@ func (s *State) ThreadCandidates() []codes.Candidate {
 	return out
 }
 
+// parentIn returns the parent in a thread's line. Ids have no escapes.
+func parentIn(line []byte) (parent []byte, ok bool) {
+	if !bytes.Contains(line, []byte(`parentId":"`)) {
+		return nil, false
+	}
+	return field(line, "parentId")
+}
+
 // isOf reports whether a thread's line names this objective as its own.
 func isOf(line []byte, id ObjectiveID) bool {
 	text, ok := field(line, "objectiveId")

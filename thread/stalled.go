@@ -101,11 +101,3 @@ func (s *State) UnmergedChildren(parent Thread, children []Thread) []Thread {
 		return t.Status != Completed || merging[mergeOf{t.ID, parent.ID}] || parent.mergedSince(t)
 	})
 }
-
-// parentIn returns the parent in a thread's line. Ids have no escapes.
-func parentIn(line []byte) (parent []byte, ok bool) {
-	if !bytes.Contains(line, []byte(`parentId":"`)) {
-		return nil, false
-	}
-	return field(line, "parentId")
-}

@@ -158,6 +158,16 @@ func (p *Project) NameOf(actor string) string {
 	return p.NameHere(actor)
 }
 
+// NoMachine is what an actor's name has in the place of a machine's, in a project on several machines, if no
+// machine is named so and it is no address (ann@example.org); "" for none.
+func (p *Project) NoMachine(actor string) string {
+	_, machine, _ := strings.Cut(actor, "@")
+	if p.Machine() == "" || p.NameOf(actor) == actor || strings.Contains(machine, ".") {
+		return ""
+	}
+	return machine
+}
+
 // Machine is the name of this machine's copy of the project, "" if it is on one machine.
 func (p *Project) Machine() string {
 	if p.link == nil {

@@ -143,21 +143,25 @@ func (d Doctor) CheckContent(ctx context.Context) (ContentCheck, error) {
 // RenewContent stores the damaged content of the log again that this machine has, and
 // returns how much that was. Errors: as CheckContent, T505.
 func (d Doctor) RenewContent(ctx context.Context) (renewed int, err error) {
-	look, err := d.lookAtContent(ctx)
-	if err != nil {
-		return 0, err
-	}
-	for id := range look.bad {
-		data, here := look.own(id)
-		if !here {
-			continue
+	done := map[thread.BlobID]bool{}
+	for again := true; again; { // a list that is there again names files that may be damaged, too
+		again = false
+		look, err := d.lookAtContent(ctx)
+		if err != nil {
+			return len(done), err
 		}
-		if err := d.Store.Link().Ledger.RenewBlob(ctx, string(id), data); err != nil {
-			return renewed, replica.Error(ctx, err, "")
+		for id := range look.bad {
+			data, here := look.own(id)
+			if !here || done[id] {
+				continue
+			}
+			if err := d.Store.Link().Ledger.RenewBlob(ctx, string(id), data); err != nil {
+				return len(done), replica.Error(ctx, err, "")
+			}
+			done[id], again = true, true
 		}
-		renewed++
 	}
-	return renewed, nil
+	return len(done), nil
 }
 
 // readers is how much content of the log is read at once.

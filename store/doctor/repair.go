@@ -447,8 +447,8 @@ func (m *repairRun) commit(now *state.Loaded, after statefile.Image) (statefile.
 	return after, nil
 }
 
-// collect removes blobs that nothing names. If the journal lacks
-// operations, all blobs stay: they may have named any of them.
+// collect removes blobs that nothing names. If the journal lacks operations, all blobs stay: they
+// may have named any of them.
 func (m *repairRun) collect() error {
 	x, _, err := m.w.IndexJournal()
 	if err != nil || !x.Complete() {

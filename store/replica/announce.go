@@ -83,10 +83,7 @@ func (l *Link) endOfLog(ctx context.Context, now *state.Loaded) (chain, last str
 	}
 	last = string(now.Operation.ID)
 	if chain == "" {
-		line, err := l.LineAt(ctx, now.Revision)
-		if err == nil && line.ID != last {
-			err = Parted("operation " + last + " is another one there")
-		}
+		line, err := l.LineOf(ctx, now.Operation, now.Revision)
 		return Sum(line.Data), last, err
 	}
 	return chain, last, nil

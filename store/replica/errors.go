@@ -86,6 +86,16 @@ func Parted(reason string) error {
 		WithNext("leslie remote status", "leslie remote rejoin --dry-run")
 }
 
+// EndsEarly is T512 for a log that ends before what this machine knows.
+func EndsEarly(log, own thread.Revision) error {
+	return Diverged(fmt.Sprintf("it ends at revision %d, and this machine knows %d", log, own))
+}
+
+// Another is T512 for a log that has another operation at a revision than this machine.
+func Another(at thread.Revision, there string, here thread.OperationID) error {
+	return Parted(fmt.Sprintf("operation %d is %s there, and %s here", at, there, here))
+}
+
 // DamagedLine is T513 for a line that no machine can have written so.
 func DamagedLine(seq int64) error {
 	return codes.RemoteDamaged.New(fact.Of("reason", fmt.Sprintf("line %d of the log is not what was appended", seq)))

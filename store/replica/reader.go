@@ -89,6 +89,15 @@ func (l *Link) LineAt(ctx context.Context, at thread.Revision) (found ledger.Lin
 	return found, err
 }
 
+// LineOf reads the line of the last operation that this machine knows. Errors: T512; those of the ledger.
+func (l *Link) LineOf(ctx context.Context, op *journal.Operation, at thread.Revision) (ledger.Line, error) {
+	line, err := l.LineAt(ctx, at)
+	if err == nil && line.ID != string(op.ID) {
+		err = Another(at, line.ID, op.ID)
+	}
+	return line, err
+}
+
 // BlobFor is how long content may take.
 const BlobFor = 60 * time.Second
 

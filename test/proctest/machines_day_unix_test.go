@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -56,14 +55,7 @@ func (s *servers) start() {
 	for _, name := range s.names {
 		config := filepath.Join(s.dir, name+".conf")
 		if s.binary == "" {
-			options, err := server.ProcessConfigFile(config)
-			require.NoError(s.t, err)
-			options.NoLog, options.NoSigs = true, true
-			one, err := server.NewServer(options)
-			require.NoError(s.t, err)
-			go one.Start()
-			require.True(s.t, one.ReadyForConnections(30*time.Second))
-			s.running = append(s.running, func() { one.Shutdown(); one.WaitForShutdown() })
+			s.running = append(s.running, startNats(s.t, config))
 			continue
 		}
 		cmd := exec.Command(s.binary, "-c", config)
@@ -80,7 +72,7 @@ func (s *servers) kill() {
 	s.running = nil
 }
 
-// killOne ends the first server, and returns what starts it again; nil where there is but one.
+// killOne ends the first server, and reports whether there are others.
 func (s *servers) killOne() bool {
 	if len(s.names) < 3 {
 		return false
@@ -217,6 +209,13 @@ func (d *day) connect(m *machine) string {
 	return line
 }
 
+// named is the name that a machine has in the project.
+func (d *day) named(m *machine) string {
+	found := regexp.MustCompile(`machine: (\S+)`).FindStringSubmatch(m.must("leslie remote status"))
+	require.Len(d.t, found, 2)
+	return found[1]
+}
+
 // worktree is the folder of a thread's code on a machine.
 func (d *day) worktree(m *machine, id string) string {
 	var code struct {
@@ -239,12 +238,10 @@ func (d *day) hand() {
 	out, err := d.desk.run("leslie claim health")
 	require.Error(d.t, err)
 	require.Contains(d.t, out, "T108")
-	desk := regexp.MustCompile(`machine: (\S+)`).FindStringSubmatch(d.desk.must("leslie remote status"))
-	require.Len(d.t, desk, 2)
 	out, err = d.tower.run("leslie transfer health --to kim@nowhere")
 	require.Error(d.t, err)
 	require.Contains(d.t, out, "no machine is named")
-	d.tower.must("leslie transfer health --to kim@" + desk[1] + " --reason 'the desk does the rest'")
+	d.tower.must("leslie transfer health --to kim@" + d.named(d.desk) + " --reason 'the desk does the rest'")
 	assert.Contains(d.t, d.laptop.must("leslie status health"), "not committed")
 	d.desk.must("leslie claim health")
 	at = d.worktree(d.desk, "health")
@@ -325,8 +322,7 @@ func (d *day) part() {
 
 // leave has the desk go its own way.
 func (d *day) leave() {
-	own := regexp.MustCompile(`machine: (\S+)`).FindStringSubmatch(d.desk.must("leslie remote status"))
-	require.Len(d.t, own, 2)
+	own := d.named(d.desk)
 	out := d.desk.must("leslie remote leave")
 	d.desk.must("leslie claim notes && leslie show notes:plan.md && leslie spawn 'Alone' --id alone && leslie doctor")
 	assert.NotContains(d.t, d.laptop.must("leslie list"), "alone")
@@ -337,7 +333,7 @@ func (d *day) leave() {
 	require.Error(d.t, err)
 	require.Contains(d.t, refused, line, "connect says the same line")
 	d.desk.must("cd ../../kept/sub && " + line + " --creds ~/writer.creds")
-	assert.Contains(d.t, d.desk.must("leslie remote status"), own[1]+" (this one)", "it is itself again")
+	assert.Contains(d.t, d.desk.must("leslie remote status"), own+" (this one)", "it is itself again")
 	d.desk.must("cd ../../kept/sub && leslie -C .leslie-own list | grep Alone")
 	d.check("the desk has left, and is back")
 }

@@ -109,8 +109,8 @@ func (m *machine) must(line string) string {
 	return out
 }
 
-// startNats runs a server in this process as a configuration file says.
-func startNats(t *testing.T, config string) {
+// startNats runs a server in this process as a configuration file says, until stop or the end of the test.
+func startNats(t *testing.T, config string) (stop func()) {
 	t.Helper()
 	options, err := server.ProcessConfigFile(config)
 	require.NoError(t, err)
@@ -119,7 +119,9 @@ func startNats(t *testing.T, config string) {
 	require.NoError(t, err)
 	go running.Start()
 	require.True(t, running.ReadyForConnections(30*time.Second))
-	t.Cleanup(func() { running.Shutdown(); running.WaitForShutdown() })
+	stop = func() { running.Shutdown(); running.WaitForShutdown() }
+	t.Cleanup(stop)
+	return stop
 }
 
 // portForBoth is a port that is free, and the one that a server has for others is not looked at.

@@ -21,62 +21,63 @@ import (
 // the content of the project's log, and come when somebody looks at the code. A branch here only
 // moves forward; refs/leslie/machines/MACHINE/BRANCH has what came.
 
-// Send bundles what a thread's branch has here, for an operation that hands its work on: nil where
-// nothing is new. Where the worktree is on another machine, that is what the branch here has besides.
-// What prevents it is W815, and the operation goes on without.
+// Send takes what a thread's branch has here to the other machines, for an operation that hands its work on:
+// nil where nothing is new, or the user has it stay. Where the worktree is on another machine, that is what
+// the branch here has besides. What prevents it is W815, and the operation goes on without.
 func Send(c *app.Call, t thread.Thread) (sent *thread.CodeSent, bundle []byte) {
 	code, machine := t.OwnedCode(), c.Project().Machine()
 	if code == nil || machine == "" || code.Machine == "" || code.State == thread.CodeMaking {
 		return nil, nil
 	}
+	repo, err := OpenRepo(c)
+	if err != nil || !InRepo(t, repo) {
+		return nil, nil
+	}
 	travel, err := c.Travel()
-	if travel == app.TravelOff {
-		return nil, nil
-	}
-	repo, failed := OpenRepo(c)
-	if failed != nil || !InRepo(t, repo) {
-		return nil, nil
-	}
-	next := thread.CodeSent{Machine: machine, At: c.Now()}
-	tip := git.Commit("")
-	if err == nil { // the configuration can be read
-		tip, err = repo.Branch(c.Context(), t.Branch)
-	}
-	if err == nil && tip != "" {
-		next.Tip = string(tip)
-		if code.Machine == machine {
-			next.Uncommitted = uncommittedIn(c, repo, t)
-		} else if known, knownErr := isSent(c.Context(), repo, code, tip); known || knownErr != nil {
-			tip, err = "", knownErr
-		}
-	}
-	if err == nil && tip != "" {
-		for _, was := range code.AllSent() {
-			switch {
-			case was.Tip != next.Tip:
-			case was.Machine == machine && was.Uncommitted == next.Uncommitted:
-				return nil, nil
-			default: // with the content that the log has
-				next.Bundle = was.Bundle
-				return &next, nil
-			}
-		}
-		if travel == app.TravelByGit {
-			if err = push(c, repo, t); err == nil {
-				return &next, nil
-			}
-		} else {
-			var found git.Bundled
-			if found, err = repo.Bundle(c.Context(), t.Branch, store.MaxFile); err == nil {
-				next.Tip = string(found.Tip)
-				return &next, found.Data
-			}
-		}
+	if err == nil && travel != app.TravelOff {
+		sent, bundle, err = send(c, repo, t, travel)
 	}
 	if err != nil && c.Context().Err() == nil {
 		c.Warn(warnings.CommitsNotSent.New(fact.Of("threadId", t.ID), fact.Of("branch", t.Branch), fact.Of("reason", codes.Reason(err))))
 	}
-	return nil, nil
+	return sent, bundle
+}
+
+// send is Send in the thread's repository: it bundles the branch, or pushes it.
+func send(c *app.Call, repo *git.Repo, t thread.Thread, travel app.Travel) (*thread.CodeSent, []byte, error) {
+	ctx, code := c.Context(), t.OwnedCode()
+	tip, err := repo.Branch(ctx, t.Branch)
+	if err != nil || tip == "" {
+		return nil, nil, err
+	}
+	next := &thread.CodeSent{Machine: c.Project().Machine(), At: c.Now(), Tip: string(tip)}
+	if code.Machine == next.Machine {
+		next.Uncommitted = uncommittedIn(c, repo, t)
+	} else if known, err := isSent(ctx, repo, code, tip); known || err != nil {
+		return nil, nil, err
+	}
+	for _, was := range code.AllSent() {
+		switch {
+		case was.Tip != next.Tip:
+		case was.Machine == next.Machine && was.Uncommitted == next.Uncommitted:
+			return nil, nil, nil
+		default: // with the content that the log has
+			next.Bundle = was.Bundle
+			return next, nil, nil
+		}
+	}
+	if travel == app.TravelByGit {
+		if err := push(c, repo, t); err != nil {
+			return nil, nil, err
+		}
+		return next, nil, nil
+	}
+	found, err := repo.Bundle(ctx, t.Branch, store.MaxFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	next.Tip = string(found.Tip)
+	return next, found.Data, nil
 }
 
 // push pushes a thread's branch to the person's remote. Errors: T802 for a branch that leslie did not make,
@@ -124,6 +125,14 @@ type notCome struct{ reason, hint, next string }
 
 func (n *notCome) Error() string { return n.reason }
 
+// WhatBrings is the line that brings the commits which an error says are not here, "" for another error.
+func WhatBrings(err error) string {
+	if why, ok := errors.AsType[*notCome](err); ok {
+		return why.next
+	}
+	return ""
+}
+
 // arrive brings the commits here that other machines have sent of threads. What prevents it is
 // W816 for whoever only looks, or T802.
 func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
@@ -158,11 +167,12 @@ func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
 		case c.Request().ReadOnly:
 			c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", t.ID), fact.Of("machine", sent.Machine), fact.Of("reason", why.reason), fact.Of("next", why.next)))
 		default:
-			bring := why.next
-			if !strings.HasPrefix(why.next, "leslie ") {
-				why.hint, why.next = why.hint+": "+why.next, "leslie code "+string(t.ID)
+			hint, next := why.hint, why.next
+			if !strings.HasPrefix(next, "leslie ") {
+				hint, next = hint+": "+next, "leslie code "+string(t.ID)
 			}
-			return thread.NoCode(t.ID, "what "+sent.Machine+" has sent of its commits is not here: "+why.reason).WithHint(why.hint).WithNext(why.next).With(fact.Of("bring", bring))
+			return thread.NoCode(t.ID, "what "+sent.Machine+" has sent of its commits is not here: "+why.reason).
+				WithHint(hint).WithNext(next).WithCause(why)
 		}
 	}
 	return nil
@@ -217,6 +227,7 @@ func commitsCome(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeS
 	if err != nil || at != "" {
 		return err
 	}
+	fetch := "git -C " + external.Word(repo.Top) + " fetch --all"
 	lacks := &git.LacksError{Commits: []git.Commit{git.Commit(sent.Tip)}}
 	if sent.Bundle != "" {
 		bundle, err := c.Store().Blob(sent.Bundle)
@@ -229,14 +240,13 @@ func commitsCome(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeS
 	}
 	if travel, err := c.Travel(); err == nil && travel == app.TravelByGit {
 		if err := repo.Fetch(ctx, t.Branch); err != nil {
-			return &notCome{codes.Reason(err), "Fetch it with git, then repeat the call", "git -C " + external.Word(repo.Top) + " fetch --all"}
+			return &notCome{codes.Reason(err), "Fetch it with git, then repeat the call", fetch}
 		}
 		if at, err := repo.Resolve(ctx, sent.Tip); err != nil || at != "" {
 			return err
 		}
 	}
-	return &notCome{lacks.Error(), "Fetch what the others have pushed, then repeat the call; if that does not bring it, it has to be pushed on " + sent.Machine,
-		"git -C " + external.Word(repo.Top) + " fetch --all"}
+	return &notCome{lacks.Error(), "Fetch what the others have pushed, then repeat the call; if that does not bring it, it has to be pushed on " + sent.Machine, fetch}
 }
 
 // mostLandings is how many of the newest landings on a branch are looked for.

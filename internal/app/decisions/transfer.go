@@ -2,7 +2,6 @@ package decisions
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"leslie/codes"
@@ -179,8 +178,9 @@ func handOff(c *app.Call, in TransferRequest, claimFor time.Duration) (*Transfer
 				return nil, "", codes.InvalidArgument.New(fact.Of("reason", "'"+in.ToActor+"' is a thread, and a thread is handed to an agent: name the actor, or human or agent"),
 					fact.Of("threadId", in.Thread)).WithNext("leslie status " + in.Thread)
 			}
-			if _, machine, ok := strings.Cut(in.ToActor, "@"); ok && c.Project().Machine() != "" && c.Project().NameOf(in.ToActor) != in.ToActor && !strings.Contains(machine, ".") {
-				return nil, "", codes.InvalidArgument.New(fact.Of("reason", "no machine is named "+app.Quoted(machine)+": it is one like "+c.Project().Machine()), fact.Of("threadId", in.Thread)).
+			if machine := c.Project().NoMachine(in.ToActor); machine != "" {
+				reason := "no machine is named " + app.Quoted(machine) + ": it is one like " + c.Project().Machine()
+				return nil, "", codes.InvalidArgument.New(fact.Of("reason", reason), fact.Of("threadId", in.Thread)).
 					WithHint("leslie remote status shows the machines that have written").WithNext("leslie remote status")
 			}
 			t, err := s.HandTo(in.Thread, c.Project().NameOf(in.ToActor), in.Reason, claimFor, stamp)

@@ -743,15 +743,9 @@ func RemoteRestore(c *app.Call, in RemoteRestoreRequest) (*RemoteRestoreResult, 
 		return nil, err
 	}
 	c.Join(made)
-	renewed := 0
-	for range 2 { // lists, then the files that they name
-		more, err := StoreDoctor(c).RenewContent(c.Context())
-		if err != nil {
-			return nil, err
-		}
-		if renewed += more; more == 0 {
-			break
-		}
+	renewed, err := StoreDoctor(c).RenewContent(c.Context())
+	if err != nil {
+		return nil, err
 	}
 	at, err := publishAll(c, nil)
 	if err != nil && !codes.Has(err, codes.RemoteDamaged) { // of content that this machine does not have

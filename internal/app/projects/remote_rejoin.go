@@ -51,9 +51,8 @@ type PartedThread struct {
 // RemoteRejoin moves a copy that has operations which the log lacks, and lacks some that the log has, into
 // a folder beside it, and makes a new copy of the log in its place, under the name that this machine has
 // there. Nothing is deleted. Interrupted before that, it changed nothing, but for a folder that begins with
-// .leslie-parted. Errors: T402 for an agent;
-// T106 if the log has all that this machine knows; T512 if it has nothing else, and leslie remote restore
-// keeps all; T108 while an agent runs here; T505, T510, T903.
+// .leslie-parted. Errors: T402 for an agent; T106 if the log has all that this machine knows; T512 if it has
+// nothing else, and leslie remote restore keeps all; T108 while an agent runs here; T505, T510, T903.
 func RemoteRejoin(c *app.Call, in RemoteRejoinRequest) (*RemoteRejoinResult, error) {
 	l, err := linkOf(c)
 	if err != nil {
@@ -64,7 +63,10 @@ func RemoteRejoin(c *app.Call, in RemoteRejoinRequest) (*RemoteRejoinResult, err
 			WithHint("A person decides that: --dry-run shows what the log lacks").WithNext("leslie remote rejoin --dry-run")
 	}
 	c.ReadHere()
-	d := &RemoteRejoinResult{Project: l.Remote.Project, URL: connectURL(l.Remote), Machine: l.Machine, Threads: []PartedThread{}, Operations: []app.OperationRecord{}}
+	d := &RemoteRejoinResult{
+		Project: l.Remote.Project, URL: connectURL(l.Remote), Machine: l.Machine,
+		Threads: []PartedThread{}, Operations: []app.OperationRecord{},
+	}
 	if err := d.compare(c); err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func (d *RemoteRejoinResult) compare(c *app.Call) error {
 		return codes.AlreadyExists.New(fact.Of("id", d.Project)).
 			WithHint("The log has all that this machine knows: there is nothing to rejoin").WithNext("leslie remote status")
 	case shared.Log:
-		return replica.Diverged(fmt.Sprintf("it ends at revision %d, and this machine knows %d", shared.Log, shared.Own))
+		return replica.EndsEarly(shared.Log, shared.Own)
 	}
 	h, err := c.Store().History(c.Context(), store.HistoryQuery{Since: d.Common})
 	for _, op := range slices.Backward(h.Operations) {
@@ -137,11 +139,15 @@ func (d *RemoteRejoinResult) exchange(c *app.Call, l *replica.Link) error {
 	if err := os.Mkdir(fresh, 0o755); err != nil {
 		return cannotWrite(fresh, err)
 	}
-	in, err := d.connectRequest(c, l)
+	creds, err := readCredentials(c.Store().Credentials())
 	if err != nil {
 		return err
 	}
-	made, err := c.Project().Environment().Link(l.Remote, in.machine)
+	name, err := d.nameThere(c)
+	if err != nil {
+		return err
+	}
+	made, err := c.Project().Environment().Link(l.Remote, name)
 	if err != nil {
 		return err
 	}
@@ -150,7 +156,7 @@ func (d *RemoteRejoinResult) exchange(c *app.Call, l *replica.Link) error {
 	if err != nil {
 		return err
 	}
-	_, copied, err := copyFrom(p, c.Context(), st, made, c.Caller(), *c.Request(), ConnectRequest{Dir: fresh, URL: d.URL, Machine: in.was}, in.creds)
+	_, copied, err := copyFrom(p, c.Context(), st, made, c.Caller(), *c.Request(), ConnectRequest{Dir: fresh, URL: d.URL}, creds)
 	if err != nil {
 		return err
 	}
@@ -191,29 +197,13 @@ func threadsOf(c *app.Call) (all []thread.Thread, err error) {
 	return all, err
 }
 
-// rejoining is how this machine connects again.
-type rejoining struct {
-	machine string // its name
-	was     string // the same if it has written in the log, "" for a new name
-	creds   []byte
-}
-
-// connectRequest keeps the name that this machine has in the log, and its credentials.
-func (d *RemoteRejoinResult) connectRequest(c *app.Call, l *replica.Link) (r rejoining, err error) {
-	if own := c.Store().Credentials(); own != "" {
-		if r.creds, err = readCredentials(own); err != nil {
-			return r, err
-		}
-	}
+// nameThere is the name that this machine has in the log, a new one if it has written only what that lacks.
+func (d *RemoteRejoinResult) nameThere(c *app.Call) (string, error) {
 	h, err := c.Store().History(c.Context(), store.HistoryQuery{Before: d.Common + 1})
-	for _, op := range h.Operations {
-		if op.Machine == l.Machine {
-			r.machine, r.was = l.Machine, l.Machine
-			return r, err
-		}
+	if slices.ContainsFunc(h.Operations, func(op thread.Operation) bool { return op.Machine == d.Machine }) {
+		return d.Machine, err
 	}
-	r.machine = machineName(*c.Project().Environment())
-	return r, err
+	return machineName(*c.Project().Environment()), err
 }
 
 // keptFolder is a free folder for a copy as it was.

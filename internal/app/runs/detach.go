@@ -187,7 +187,8 @@ func (b *detached) await(c *app.Call, d *DetachResult, ended <-chan struct{}) er
 		default:
 		}
 		there, err := b.look(c, d, over)
-		switch failed = err; {
+		failed = err
+		switch {
 		case err != nil && over:
 			return false, b.complained(err, d)
 		case err != nil: // its process is about to end

@@ -33,7 +33,7 @@ func BringCode(c *app.Call, id thread.ThreadID) (worktree string) {
 	c.Include(call)
 	if err != nil {
 		if e := codes.Of(err); e != nil {
-			c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", id), fact.Of("machine", t.OwnedCode().Machine), fact.Of("reason", e.Error()), fact.Of("next", cmp.Or(e.Facts().Text("bring"), "leslie code setup "+string(id)))))
+			c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", id), fact.Of("machine", t.OwnedCode().Machine), fact.Of("reason", e.Error()), fact.Of("next", cmp.Or(code.WhatBrings(err), "leslie code setup "+string(id)))))
 		}
 		return ""
 	}

@@ -158,8 +158,8 @@ func (c Collection) unnamed(ctx context.Context) (unnamed []thread.BlobID, err e
 }
 
 // list returns all blobs; ok is false if a folder is none or cannot be read.
-func list(base *os.Root) (all map[thread.BlobID]fs.FileInfo, ok bool) {
-	all = map[thread.BlobID]fs.FileInfo{}
+func list(base *os.Root) (all map[thread.BlobID]bool, ok bool) {
+	all = map[thread.BlobID]bool{}
 	folders, ok := namesIn(base, Sums)
 	for _, folder := range folders {
 		names, read := namesIn(base, path.Join(Sums, folder))
@@ -168,7 +168,7 @@ func list(base *os.Root) (all map[thread.BlobID]fs.FileInfo, ok bool) {
 			id := thread.BlobID(folder + name)
 			info, err := base.Lstat(path.Join(Sums, folder, name))
 			if err == nil && len(folder) == 2 && Valid(id) && info.Mode().IsRegular() {
-				all[id] = info
+				all[id] = true
 			}
 		}
 	}
@@ -184,12 +184,12 @@ func namesIn(base *os.Root, folder string) (names []string, ok bool) {
 }
 
 // addNamed adds the blobs that the store's files name, and those that they name.
-func (c Collection) addNamed(ctx context.Context, base *os.Root, named map[thread.BlobID]bool, all map[thread.BlobID]fs.FileInfo) error {
+func (c Collection) addNamed(ctx context.Context, base *os.Root, named map[thread.BlobID]bool, all map[thread.BlobID]bool) error {
 	var next []thread.BlobID
 	add := func(id thread.BlobID) {
 		if !named[id] {
 			named[id] = true
-			if all[id] != nil {
+			if all[id] {
 				next = append(next, id)
 			}
 		}
