@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,6 +20,7 @@ import (
 	"time"
 
 	"leslie/internal/ledger/jetstream"
+	"leslie/test/harness"
 )
 
 // Options say which servers to run.
@@ -62,9 +62,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 		n.dir = filepath.Join(o.Dir, n.name)
 		c.nodes = append(c.nodes, n)
 	}
-	if err := c.ports(); err != nil {
-		return nil, err
-	}
+	c.ports()
 	if err := c.files(); err != nil {
 		return nil, err
 	}
@@ -80,24 +78,10 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 }
 
 // ports chooses ports that nobody uses.
-func (c *Cluster) ports() error {
-	var held []net.Listener
-	defer func() {
-		for _, l := range held {
-			_ = l.Close()
-		}
-	}()
+func (c *Cluster) ports() {
 	for _, n := range c.nodes {
-		for _, port := range []*int{&n.client, &n.websocket, &n.peer, &n.monitor} {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				return err
-			}
-			held = append(held, l)
-			*port = l.Addr().(*net.TCPAddr).Port
-		}
+		n.client, n.websocket, n.peer, n.monitor = harness.FreePort(), harness.FreePort(), harness.FreePort(), harness.FreePort()
 	}
-	return nil
 }
 
 // files writes the configuration and the credentials of each role, and makes the folders.

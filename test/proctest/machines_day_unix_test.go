@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/test/harness"
 )
 
 // This file plays a day of a laptop, a build server and a colleague's desk on one project: each is a
@@ -40,7 +42,7 @@ func newServers(t *testing.T, dir string) *servers {
 	}
 	var urls []string
 	for _, name := range s.names {
-		at := fmt.Sprintf("127.0.0.1:%d", portForBoth(t))
+		at := fmt.Sprintf("127.0.0.1:%d", harness.FreePort())
 		s.flags += " --servers " + name + "=" + at
 		urls = append(urls, at)
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"leslie/test/harness"
 )
 
 // machine is one of several, with a home and folders that the others do not see, where mount
@@ -115,6 +117,9 @@ func startNats(t *testing.T, config string) (stop func()) {
 	options, err := server.ProcessConfigFile(config)
 	require.NoError(t, err)
 	options.NoLog, options.NoSigs = true, true
+	l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", options.Host, options.Port))
+	require.NoError(t, err, "the server would wait for the port without a word")
+	require.NoError(t, l.Close())
 	running, err := server.NewServer(options)
 	require.NoError(t, err)
 	go running.Start()
@@ -122,15 +127,6 @@ func startNats(t *testing.T, config string) (stop func()) {
 	stop = func() { running.Shutdown(); running.WaitForShutdown() }
 	t.Cleanup(stop)
 	return stop
-}
-
-// portForBoth is a port that is free, and the one that a server has for others is not looked at.
-func portForBoth(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // The page's way to one server is walked line by line on two machines, and then a day goes on with it:
@@ -163,7 +159,7 @@ func TestTwoMachinesHaveOneServerAsThePageSays(t *testing.T) {
 	laptop.must("leslie init --no-agents && leslie objective create 'Ship it' --id ship && leslie spawn --code 'Check health' --id health && leslie spawn 'Write it down' --id notes")
 	laptop.must("cd ../project.worktrees/health && echo 'package health' > health.go && git add . && git commit -q -m 'Begin the check'")
 
-	at := fmt.Sprintf("127.0.0.1:%d", portForBoth(t))
+	at := fmt.Sprintf("127.0.0.1:%d", harness.FreePort())
 	project := ""
 	machines := map[string]*machine{"laptop": laptop, "tower": tower}
 	shape := func(text string) string {

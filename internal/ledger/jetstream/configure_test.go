@@ -14,6 +14,7 @@ import (
 	"leslie/internal/ledger"
 	"leslie/internal/ledger/jetstream"
 	"leslie/internal/ledger/ledgertest"
+	"leslie/test/harness"
 )
 
 // configured writes the files of a setup to a folder.
@@ -31,7 +32,7 @@ func configured(t *testing.T, s ledger.ServerSetup) (dir string) {
 
 func TestAServerThatIsConfiguredKeepsTheContract(t *testing.T) {
 	t.Parallel()
-	address := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	address := fmt.Sprintf("127.0.0.1:%d", harness.FreePort())
 	dir := configured(t, ledger.ServerSetup{Servers: []ledger.Server{{Name: "hub", Address: address}}})
 	n := &node{config: filepath.Join(dir, "hub.conf"), folder: dir}
 	n.start(t)

@@ -14,6 +14,7 @@ import (
 	"leslie/internal/ledger"
 	"leslie/internal/ledger/jetstream"
 	"leslie/internal/ledger/ledgertest"
+	"leslie/test/harness"
 )
 
 func TestAServerThatStartsAgainIsUsedAgain(t *testing.T) {
@@ -106,7 +107,7 @@ func TestALineWithoutAnAnswerIsUnknown(t *testing.T) {
 
 func TestNobodyThereIsSaidAtOnce(t *testing.T) {
 	t.Parallel()
-	port := freePort(t)
+	port := harness.FreePort()
 	l, err := jetstream.Engine{}.Open(ledger.Address{URLs: []string{fmt.Sprintf("127.0.0.1:%d", port)}, Project: "p"})
 	require.NoError(t, err)
 	ctx := ledgertest.Soon(t)

@@ -2,7 +2,6 @@ package jetstream_test
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +15,7 @@ import (
 	"leslie/internal/ledger"
 	"leslie/internal/ledger/jetstream"
 	"leslie/internal/ledger/ledgertest"
+	"leslie/test/harness"
 )
 
 // node is a server in this process, set up as the file for operators says, alone.
@@ -33,10 +33,10 @@ var clusterBlock = regexp.MustCompile(`(?ms)^cluster \{.*?^\}\n`)
 // startNode returns a running server. change, if not nil, changes its configuration.
 func startNode(t *testing.T, change func(string) string) *node {
 	t.Helper()
-	n := &node{folder: t.TempDir(), port: freePort(t)}
+	n := &node{folder: t.TempDir(), port: harness.FreePort()}
 	values := map[string]string{
 		"NATS_NAME": "n1", "NATS_LISTEN": fmt.Sprintf("127.0.0.1:%d", n.port),
-		"NATS_WEBSOCKET":  fmt.Sprintf("127.0.0.1:%d", freePort(t)),
+		"NATS_WEBSOCKET":  fmt.Sprintf("127.0.0.1:%d", harness.FreePort()),
 		"NATS_STORE":      `"` + filepath.ToSlash(n.folder) + `"`,
 		"READER_PASSWORD": "rpw", "WRITER_PASSWORD": "wpw", "ADMIN_PASSWORD": "apw",
 	}
@@ -72,22 +72,6 @@ func (n *node) stop() {
 }
 
 func (n *node) url() string { return fmt.Sprintf("nats://127.0.0.1:%d", n.port) }
-
-// ports counts the ports that this process gave away.
-var ports atomic.Int64
-
-// freePort returns a port that is below those that systems give to connections: a server
-// that starts again finds it free.
-func freePort(t *testing.T) int {
-	t.Helper()
-	for {
-		port := 10_000 + (os.Getpid()*50+int(ports.Add(1)))%20_000
-		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			require.NoError(t, l.Close())
-			return port
-		}
-	}
-}
 
 // projects counts the projects of this process.
 type projects struct{ n atomic.Int64 }

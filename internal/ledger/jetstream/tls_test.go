@@ -16,6 +16,7 @@ import (
 	"leslie/internal/ledger/jetstream"
 	"leslie/internal/ledger/ledgertest"
 	"leslie/test/cluster"
+	"leslie/test/harness"
 )
 
 // certificate and key are files of a server on this machine, which this process trusts.
@@ -56,7 +57,7 @@ func TestServersAreReachedInEachWay(t *testing.T) {
 	wss := startNode(t, func(config string) string {
 		return websocketTLS(withTLS(config))
 	})
-	nobody := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	nobody := fmt.Sprintf("127.0.0.1:%d", harness.FreePort())
 	for name, ways := range map[string]struct {
 		n    *node
 		urls []string
