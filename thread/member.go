@@ -1,9 +1,6 @@
 package thread
 
-import (
-	"bytes"
-	"iter"
-)
+import "bytes"
 
 // MemberOf returns the value of a member of a record, as its line has it. ok is false if
 // there is none.
@@ -21,21 +18,6 @@ func MemberOf(line []byte, name string) (value []byte, ok bool) {
 		rest, ok = bytes.CutPrefix(rest, []byte(","))
 	}
 	return nil, false
-}
-
-// eachMember returns the names and values of a record's members in their order, as its line has them, until
-// something else comes: see MemberOf.
-func eachMember(line []byte) iter.Seq2[[]byte, []byte] {
-	return func(yield func(name, value []byte) bool) {
-		rest, ok := bytes.CutPrefix(line, []byte("{"))
-		for ok && len(rest) > 0 {
-			var name, value []byte
-			if name, value, rest, ok = cutMember(rest); !ok || !yield(name, value) {
-				return
-			}
-			rest, ok = bytes.CutPrefix(rest, []byte(","))
-		}
-	}
 }
 
 // lateMemberOf is MemberOf for a member that stands near the end of most lines, and

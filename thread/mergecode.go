@@ -200,8 +200,8 @@ func (s *State) CodeOrigins(of []Thread) []CodeOrigin {
 	out, tree, all := make([]CodeOrigin, len(of)), s.Readiness(), s.ThreadsWithCode()
 	for _, t := range all {
 		var above []ThreadID
-		for id := t.ParentID; id != ""; id = tree.parentOf(id) {
-			above = append(above, id)
+		for up := tree.node(t.ParentID); up != nil; up = tree.link(up).up {
+			above = append(above, up.id)
 		}
 		for i, o := range of {
 			switch {

@@ -52,9 +52,6 @@ func (s *State) match(f Filter) match {
 	add("objectiveId", string(f.Objective))
 	add("parentId", string(f.Parent))
 	add("executor", string(f.Executor))
-	if f.Ready {
-		add("status", string(Active))
-	}
 	return out
 }
 
@@ -64,7 +61,7 @@ func (f match) passes(line Line, whole func() Thread) bool {
 			return false
 		}
 	}
-	if f.filter.Holder != "" && !bytes.Contains(line.JSON, []byte(`"claim":{`)) {
+	if f.filter.Holder != "" && !bytes.Contains(line.JSON, []byte(`claim":{`)) {
 		return false
 	}
 	ready := true
@@ -74,7 +71,7 @@ func (f match) passes(line Line, whole func() Thread) bool {
 			return f.filter.passes(whole(), f.ready)
 		}
 	}
-	if f.filter.Runs && bytes.Contains(line.JSON, []byte(`"run":[`)) {
+	if f.filter.Runs && bytes.Contains(line.JSON, []byte(`run":[`)) {
 		return f.filter.passes(whole(), f.ready)
 	}
 	if f.enough || !ready {

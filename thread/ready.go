@@ -2,6 +2,7 @@ package thread
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"time"
 )
@@ -25,17 +26,15 @@ type Hold struct {
 // and one that waits, however indirectly, for the thread that it would hold back.
 type Readiness struct {
 	state    *State
-	open     ThreadID            // counts as not terminated, "" for none
-	above    map[ThreadID][]Hold // see holdsBelow
-	needs    map[Hold][]ThreadID // see neededBelow
-	nodes    map[ThreadID]*node  // see node
-	children bool                // nodes know their children
-	search   int                 // the last one of neededBelow
+	open     ThreadID           // counts as not terminated, "" for none
+	nodes    map[ThreadID]*node // see node
+	children bool               // nodes know their children
+	search   int                // the last one of neededBelow
 }
 
 // Readiness returns one for the State as it is.
 func (s *State) Readiness() *Readiness {
-	return &Readiness{state: s, above: map[ThreadID][]Hold{}, needs: map[Hold][]ThreadID{}, nodes: map[ThreadID]*node{}}
+	return &Readiness{state: s, nodes: map[ThreadID]*node{}}
 }
 
 // node is what this file asks about a thread, read from its line: decoding all of it takes longer.
@@ -45,11 +44,22 @@ type node struct {
 	parent    ThreadID // "" for none
 	dependsOn []ThreadID
 
-	linked bool // up and on are known
-	up     *node
-	on     []*node
+	linked bool    // up and on are known; without what is archived
+	up     *node   // its parent
+	on     []*node // what it depends on
 	below  []*node // its children, see withChildren
-	needed int     // the last search that came here
+
+	holdsBelow []*hold // see Readiness.holdsBelow
+	asked      bool    // holdsBelow is known
+	needed     int     // the last search that came here
+	above      int     // the last search for whose dependant it is above that, or that itself
+}
+
+// hold is a Hold while others are looked for.
+type hold struct {
+	on, of *node
+	needed []*node // see neededBelow
+	asked  bool    // needed is known
 }
 
 // node returns a thread of the State, nil for one that is not there.
@@ -62,7 +72,7 @@ func (r *Readiness) node(id ThreadID) *node {
 		r.nodes[id] = nil
 		return nil
 	}
-	return r.read(Line{ID: string(id), JSON: line})
+	return r.read(Line{ID: string(id), JSON: line}, &node{})
 }
 
 // known is node for a thread's line.
@@ -70,13 +80,16 @@ func (r *Readiness) known(line Line) *node {
 	if n := r.nodes[ThreadID(line.ID)]; n != nil {
 		return n
 	}
-	return r.read(line)
+	return r.read(line, &node{})
 }
 
-// read reads a thread's line.
-func (r *Readiness) read(line Line) *node {
-	n := &node{id: ThreadID(line.ID)}
-	for name, value := range eachMember(line.JSON) {
+// read reads a thread's line into a node.
+func (r *Readiness) read(line Line, n *node) *node {
+	n.id = ThreadID(line.ID)
+	rest, ok := bytes.CutPrefix(line.JSON, []byte("{"))
+	for more := true; ok && more; {
+		var name, value []byte
+		name, value, rest, ok = cutMember(rest)
 		switch string(name) {
 		case "parentId":
 			parent, _ := textOf(value)
@@ -87,6 +100,8 @@ func (r *Readiness) read(line Line) *node {
 		case "dependsOn":
 			n.dependsOn = idsIn(value)
 		}
+		more = n.status == "" || bytes.Contains(rest, []byte(`Id":"`)) || bytes.Contains(rest, []byte(`On":[`))
+		rest = bytes.TrimPrefix(rest, []byte(","))
 	}
 	if n.status == "" { // of another form
 		t := decode[Thread](line.JSON)
@@ -97,16 +112,18 @@ func (r *Readiness) read(line Line) *node {
 }
 
 // link finds what a thread's line names.
-func (r *Readiness) link(n *node) {
+func (r *Readiness) link(n *node) *node {
 	if n.linked {
-		return
+		return n
 	}
 	n.linked, n.up = true, r.node(n.parent)
+	n.on = make([]*node, 0, len(n.dependsOn))
 	for _, id := range n.dependsOn {
 		if on := r.node(id); on != nil {
 			n.on = append(n.on, on)
 		}
 	}
+	return n
 }
 
 // Ready reports whether a thread can be offered at this time: it is active and unclaimed,
@@ -122,42 +139,46 @@ func (r *Readiness) Ready(t Thread, now time.Time) bool {
 }
 
 // Holds returns what holds a thread back, its own dependencies first.
-func (r *Readiness) Holds(t Thread) []Hold { return r.holds(t.ID, t.ParentID, t.DependsOn) }
+func (r *Readiness) Holds(t Thread) []Hold {
+	return r.holds(&node{id: t.ID, status: t.Status, parent: t.ParentID, dependsOn: t.DependsOn})
+}
 
-// free is Ready for an active thread's line; ok is false if the record has to be decoded.
+// free is Ready for a thread's line; ok is false if the record has to be decoded.
 func (r *Readiness) free(line Line) (ready, ok bool) {
-	if holds(line.JSON, "claim") || bytes.Contains(line.JSON, []byte(`"code":[`)) {
+	t := r.known(line)
+	if t.status != Active {
+		return false, true
+	}
+	if holds(line.JSON, "claim") || bytes.Contains(line.JSON, []byte(`code":[`)) {
 		return false, false
 	}
-	t := r.known(line)
-	return len(r.holdsOwn(t.id, t.dependsOn)) == 0 &&
-		!slices.ContainsFunc(r.holdsBelow(t.parent), func(h Hold) bool { return !r.waitsFor(h, t.id, t.parent) }), true
+	return !slices.ContainsFunc(r.link(t).on, r.waits) &&
+		!slices.ContainsFunc(r.holdsBelow(t.up), func(h *hold) bool { return !r.waitsFor(h, t) }), true
 }
 
-func (r *Readiness) holdsLine(line Line) []Hold {
-	t := r.known(line)
-	return r.holds(t.id, t.parent, t.dependsOn)
-}
+func (r *Readiness) holdsLine(line Line) []Hold { return r.holds(r.known(line)) }
 
-func (r *Readiness) holds(id, parent ThreadID, on []ThreadID) []Hold {
-	out := r.holdsOwn(id, on)
-	for _, h := range r.holdsBelow(parent) {
-		if !r.waitsFor(h, id, parent) {
-			out = append(out, h)
+func (r *Readiness) holds(t *node) (out []Hold) {
+	add := func(h *hold) { out = append(out, Hold{On: h.on.id, Status: h.on.status, Of: h.of.id}) }
+	for _, h := range r.holdsOwn(t) {
+		add(h)
+	}
+	for _, h := range r.holdsBelow(t.up) {
+		if !r.waitsFor(h, t) {
+			add(h)
 		}
 	}
 	return out
 }
 
+// waits reports whether what depends on a thread has to wait for it.
+func (r *Readiness) waits(on *node) bool { return !on.status.Terminated() || on.id == r.open }
+
 // holdsOwn returns which of a thread's dependencies are not terminated.
-func (r *Readiness) holdsOwn(id ThreadID, on []ThreadID) (out []Hold) {
-	for _, dependency := range on {
-		t := r.node(dependency)
-		if t == nil {
-			continue // archived
-		}
-		if !t.status.Terminated() || dependency == r.open {
-			out = append(out, Hold{On: dependency, Status: t.status, Of: id})
+func (r *Readiness) holdsOwn(t *node) (out []*hold) {
+	for _, on := range r.link(t).on {
+		if r.waits(on) {
+			out = append(out, &hold{on: on, of: t})
 		}
 	}
 	return out
@@ -165,56 +186,41 @@ func (r *Readiness) holdsOwn(id ThreadID, on []ThreadID) (out []Hold) {
 
 // holdsBelow returns what a thread and those above it wait for outside of their own
 // trees. A thread that has ended waits for nothing.
-func (r *Readiness) holdsBelow(id ThreadID) []Hold {
-	if out, known := r.above[id]; known {
-		return out
-	}
-	r.above[id] = nil
-	t := r.node(id)
+func (r *Readiness) holdsBelow(t *node) []*hold {
 	if t == nil {
 		return nil
 	}
-	var out []Hold
+	if t.asked {
+		return t.holdsBelow
+	}
+	t.asked = true
 	if !t.status.Terminated() {
-		out = slices.DeleteFunc(r.holdsOwn(id, t.dependsOn), func(h Hold) bool { return r.isBelow(h.On, id) })
+		t.holdsBelow = slices.DeleteFunc(r.holdsOwn(t), func(h *hold) bool { return r.below(h.on, t.id) })
 	}
-	if t.parent != "" {
-		out = append(out, r.holdsBelow(t.parent)...)
-	}
-	r.above[id] = out
-	return out
-}
-
-// parentOf returns the parent of a thread, "" for none.
-func (r *Readiness) parentOf(id ThreadID) ThreadID {
-	if t := r.node(id); t != nil {
-		return t.parent
-	}
-	return ""
+	t.holdsBelow = append(t.holdsBelow, r.holdsBelow(r.link(t).up)...)
+	return t.holdsBelow
 }
 
 func (r *Readiness) isBelow(id, top ThreadID) bool { return r.below(r.node(id), top) }
 
 // below reports whether a thread is below another.
 func (r *Readiness) below(t *node, top ThreadID) bool {
-	for ; t != nil; t = t.up {
+	for ; t != nil; t = r.link(t).up {
 		if t.parent == top {
 			return true
 		}
-		r.link(t)
 	}
 	return false
 }
 
 // waitsFor reports whether what holds back a thread waits itself for that thread, or for
 // one between it and the dependant.
-func (r *Readiness) waitsFor(h Hold, id, parent ThreadID) bool {
+func (r *Readiness) waitsFor(h *hold, t *node) bool {
 	needed := r.neededBelow(h)
-	for id != h.Of && id != "" {
-		if slices.Contains(needed, id) {
+	for ; len(needed) > 0 && t != nil && t.id != h.of.id; t = r.link(t).up {
+		if slices.ContainsFunc(needed, func(n *node) bool { return n.id == t.id }) {
 			return true
 		}
-		id, parent = parent, r.parentOf(parent)
 	}
 	return false
 }
@@ -223,34 +229,34 @@ func (r *Readiness) waitsFor(h Hold, id, parent ThreadID) bool {
 // can: nearly always none. What has to end before a thread are its dependencies, those of the threads above it,
 // its children, and so on. The children of the dependant and of the threads above that are not among them:
 // they are what is held back.
-func (r *Readiness) neededBelow(h Hold) []ThreadID {
-	if needed, known := r.needs[h]; known {
-		return needed
+func (r *Readiness) neededBelow(h *hold) []*node {
+	if h.asked {
+		return h.needed
 	}
+	h.asked = true
 	r.withChildren()
-	var needed []ThreadID
-	dependant := r.node(h.Of)
 	r.search++
-	for next := []*node{r.node(h.On)}; len(next) > 0; {
+	for up := h.of; up != nil; up = r.link(up).up {
+		up.above = r.search
+	}
+	for next := []*node{h.on}; len(next) > 0; {
 		t := next[len(next)-1]
 		next = next[:len(next)-1]
-		if t == nil || t.needed == r.search || t.status.Terminated() && t.id != r.open {
+		if t.needed == r.search || !r.waits(t) {
 			continue
 		}
 		t.needed = r.search
-		if r.below(t, h.Of) {
-			needed = append(needed, t.id)
+		if r.below(t, h.of.id) {
+			h.needed = append(h.needed, t)
 		}
-		if t != dependant && !r.below(dependant, t.id) {
+		if t.above != r.search {
 			next = append(next, t.below...)
 		}
-		for up := t; up != nil; up = up.up {
-			r.link(up)
-			next = append(next, up.on...)
+		for up := t; up != nil; up = r.link(up).up {
+			next = append(next, r.link(up).on...)
 		}
 	}
-	r.needs[h] = needed
-	return needed
+	return h.needed
 }
 
 // withChildren has each thread know its children.
@@ -260,9 +266,14 @@ func (r *Readiness) withChildren() {
 	}
 	r.children = true
 	lines := r.state.Threads.Lines()
-	all := make([]*node, len(lines))
+	all, fresh := make([]*node, len(lines)), make([]node, len(lines))
+	nodes := make(map[ThreadID]*node, len(lines))
+	maps.Copy(nodes, r.nodes)
+	r.nodes = nodes
 	for i, line := range lines {
-		all[i] = r.known(line)
+		if all[i] = r.nodes[ThreadID(line.ID)]; all[i] == nil {
+			all[i] = r.read(line, &fresh[i])
+		}
 	}
 	for _, child := range all {
 		if r.link(child); child.up != nil {

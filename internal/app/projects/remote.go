@@ -120,7 +120,8 @@ func readCredentials(file string) ([]byte, error) {
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, codes.ReadFailed.Wrap(err, fact.Of("path", file), fact.Of("reason", codes.Reason(err)))
+		return nil, codes.ReadFailed.Wrap(err, fact.Of("path", file), fact.Of("reason", codes.Reason(err))).
+			WithHint("Check the path that --creds names").WithNext("leslie help remote")
 	}
 	return data, nil
 }
@@ -195,7 +196,7 @@ func remoteFailed(ctx context.Context, err error) error {
 	case errors.Is(err, ledger.ErrDenied):
 		denied := replica.Denied(err).WithNext("leslie help remote")
 		if !errors.As(err, new(*ledger.LoginError)) {
-			denied = denied.WithHint("It takes an administrator's credentials: name their file in LESLIE_REMOTE_CREDS")
+			denied = denied.WithHint("It takes an administrator's credentials: name their file with --creds, or in LESLIE_REMOTE_CREDS")
 		}
 		return denied
 	case errors.Is(err, ledger.ErrSealed):
@@ -589,7 +590,8 @@ func (d *RemoteStatusResult) machines(c *app.Call) error {
 
 // RemoteCheckRequest asks how servers are set up.
 type RemoteCheckRequest struct {
-	URL string // "": those of the project
+	URL         string // "": those of the project
+	Credentials string // a file of credentials, "" for those that the project or the environment has
 }
 
 // RemoteCheckResult is how servers are set up.
@@ -612,7 +614,7 @@ func (in RemoteCheckRequest) Faults(name app.Names) []app.Fault {
 
 // RemoteCheck reads the settings of the project's servers, or of those of the request, and
 // of the project every line of its log and all content. Errors: T402 if the settings are not
-// what a log needs, T513 if lines or content cannot be read, both with the result; T510, T903.
+// what a log needs, T513 if lines or content cannot be read, both with the result; T509, T510, T903.
 func RemoteCheck(c *app.Call, in RemoteCheckRequest) (*RemoteCheckResult, error) {
 	c.ReadOnly()
 	c.ReadHere()
@@ -621,6 +623,9 @@ func RemoteCheck(c *app.Call, in RemoteCheckRequest) (*RemoteCheckResult, error)
 		url = c.Project().Link().Remote.URL
 	}
 	if err := app.FaultsError(urlFaults(nil, url)); err != nil {
+		return nil, err
+	}
+	if _, err := useCredentials(c, in.Credentials); err != nil {
 		return nil, err
 	}
 	project := ""

@@ -297,8 +297,10 @@ func RemoteCheck() *cli.Command {
 			"the lines to add.",
 		Example:  "leslie remote check nats://one.example.com",
 		Operands: []cli.Operand{urlOperand(false)},
+		Flags: []cli.Flag{cli.NewFlag("creds", cli.Text("FILE").Offering(cli.FileNames),
+			"a file of credentials, for this call alone")},
 		Run: func(c *cli.Call) (cli.Data, error) {
-			in := projects.RemoteCheckRequest{URL: c.Operand(0)}
+			in := projects.RemoteCheckRequest{URL: c.Operand(0), Credentials: absolute(c, c.Text("creds"))}
 			checkURL(c, in.Faults)
 			d, err := cli.UseCase(c, projects.RemoteCheck, in)
 			if d == nil {
