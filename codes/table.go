@@ -87,8 +87,8 @@ func (e Entry) Details() []string {
 	return keys
 }
 
-// Message returns the template filled with these facts, followed by the
-// explanation as its own sentence.
+// Message returns the template filled with these facts, followed by the explanation as its own
+// sentence, unless that says that nothing was changed and the facts say that something was.
 func (e Entry) Message(facts fact.List) string {
 	template := e.Template
 	switch count := facts.Text(e.Counted); {
@@ -98,7 +98,8 @@ func (e Entry) Message(facts fact.List) string {
 		template = e.One
 	}
 	msg := strings.TrimSuffix(e.withID(facts).Fill(template), ": ")
-	if e.Explanation == "" {
+	changed, _ := facts.Get("changed")
+	if e.Explanation == "" || changed == true && strings.HasPrefix(e.Explanation, "Nothing was changed") {
 		return msg
 	}
 	if !strings.HasSuffix(msg, ".") && !strings.HasSuffix(msg, "!") && !strings.HasSuffix(msg, "?") {

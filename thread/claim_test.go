@@ -282,3 +282,17 @@ func TestAPersonsReleaseOfAnothersClaimIsTold(t *testing.T) {
 	assert.Equal(t, "released", told.Context.Text("how"))
 	assert.Equal(t, "take the other one", told.Context.Text("reason"))
 }
+
+func TestWhoseClaimEndedIsNotToldOnceAnotherHasCompletedTheThread(t *testing.T) {
+	t.Parallel()
+	w := standing(t, thread.Active)
+	w.claimedBy("bob", 0)
+	kim := thread.Stamp{Time: noon, As: thread.User, Actor: "kim"}
+	_, _, err := w.TakeOver("it", "bob is gone", time.Hour, kim)
+	require.NoError(t, err)
+	kim.Time = noon.Add(time.Minute)
+	done, err := w.Lifecycle("it", thread.Done, "", kim)
+	require.NoError(t, err)
+	_, told := done.Thread.Ending("bob", kim.Time)
+	assert.False(t, told)
+}

@@ -118,6 +118,9 @@ func (t Thread) Ending(actor string, now time.Time) (w warnings.Warning, ok bool
 	if was == nil || was.Holder != actor || t.HeldBy(actor, now) {
 		return w, false
 	}
+	if t.Status == Completed && t.Ended != nil && was.Ended.At.Before(t.Ended.At) { // by whoever had it then
+		return w, false
+	}
 	facts := []fact.Fact{fact.Of("threadId", t.ID), fact.Of("how", was.How), fact.Of("by", was.Ended.Actor), fact.Of("at", was.Ended.At)}
 	if was.Reason != "" {
 		facts = append(facts, fact.Of("reason", was.Reason))

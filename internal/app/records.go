@@ -66,11 +66,11 @@ func CodeOf(t thread.Thread) *CodeRecord {
 }
 
 // CodeLeft is work on a thread that is on this machine alone: whoever has the thread works on another
-// one, which does not have it.
+// one, which does not have it, or the thread was completed before.
 type CodeLeft struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Branch   string          `json:"branch"`
-	Machine  string          `json:"machine"` // where the thread's worktree is
+	Machine  string          `json:"machine"` // where the thread's worktree is, "" for this one
 	Commits  int             `json:"commits"` // of the branch here
 	// Files is how many files and folders are not committed in Worktree, "" if there are none.
 	Files    int    `json:"files"`

@@ -63,6 +63,7 @@ var (
 // at all: they are wrong, have expired or were revoked, or there are none.
 type LoginError struct {
 	Cause error // which credentials, and what the engine says
+	None  bool  // nobody named any
 }
 
 // Error repeats what the engine says.

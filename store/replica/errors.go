@@ -55,9 +55,12 @@ func Sealed(err error) *codes.Error {
 // Denied is T402 for what the log's engine does not allow, without a next line.
 func Denied(err error) *codes.Error {
 	what, hint := "this on the project's remote", "Ask who runs the remote for credentials that allow it, and name their file in LESLIE_REMOTE_CREDS"
-	if errors.As(err, new(*ledger.LoginError)) {
+	if login, ok := errors.AsType[*ledger.LoginError](err); ok {
 		what = "connecting to the project's remote"
-		hint = "The credentials are wrong, have expired or were revoked: ask who runs the remote for others, and name their file in LESLIE_REMOTE_CREDS"
+		hint = "There are no credentials: name their file with --creds FILE, of which this machine keeps a copy, or in LESLIE_REMOTE_CREDS"
+		if !login.None {
+			hint = "The credentials are wrong, have expired or were revoked: ask who runs the remote for others, and name their file in LESLIE_REMOTE_CREDS"
+		}
 	}
 	return codes.PermissionDenied.Wrap(err, fact.Of("capability", what), fact.Of("reason", err.Error())).WithHint(hint)
 }

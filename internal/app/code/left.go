@@ -9,13 +9,15 @@ import (
 	"leslie/thread"
 )
 
-// This file finds what is left on this machine of code whose worktree is on another one by now.
+// This file finds what only this machine has of code: whose worktree is on another one by now, or of threads
+// that were completed before it was committed.
 
-// LeftHere returns what is left here of the code of threads, without that of which git cannot say it
+// LeftHere returns what only this machine has of the code of threads, without that of which git cannot say it
 // within OverlapTime.
 func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 	owners = slices.DeleteFunc(slices.Clone(owners), func(t thread.Thread) bool {
-		return t.OwnedCode() == nil || t.OwnedCode().State != thread.CodeElsewhere
+		code := t.OwnedCode()
+		return code == nil || code.State != thread.CodeElsewhere && !completedHere(c, t)
 	})
 	if len(owners) == 0 {
 		return nil
@@ -46,7 +48,14 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 	return all
 }
 
-// leftOf returns what the branch of code that is elsewhere has here, tip, and the worktree that has it
+// completedHere reports whether a thread of a project on several machines was completed, and its worktree is on this
+// one: what it gets from then on goes with no operation.
+func completedHere(c *app.Call, t thread.Thread) bool {
+	code := t.OwnedCode()
+	return t.Status == thread.Completed && code.State == thread.CodeReady && code.Sent != nil && code.Machine == c.Project().Machine()
+}
+
+// leftOf returns what the branch of code that is elsewhere, or of a completed thread, has here, tip, and the worktree that has it
 // checked out; nil for nothing.
 func leftOf(
 	ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commit, worktrees []git.Listed,
@@ -55,7 +64,15 @@ func leftOf(
 	if tip == "" || !InRepo(t, repo) {
 		return nil, nil
 	}
-	l := &app.CodeLeft{ThreadID: t.ID, Branch: t.Branch, Machine: code.Machine}
+	l := &app.CodeLeft{ThreadID: t.ID, Branch: t.Branch}
+	if code.State == thread.CodeElsewhere {
+		l.Machine = code.Machine
+	} else {
+		worktrees = nil // the thread's own
+	}
+	if code.Sent != nil && code.Sent.Tip == string(tip) && len(worktrees) == 0 {
+		return nil, nil
+	}
 	known, err := isSent(ctx, repo, code, tip)
 	if err != nil {
 		return nil, err

@@ -61,10 +61,15 @@ func (in InitRequest) Faults(env app.Environment) []app.Fault {
 	if in.Guide == nil && len(in.Agents) > 0 {
 		return []app.Fault{{Field: "Agents", Value: app.Joined(in.Agents), Problem: "--agents cannot be used with --no-agents"}}
 	}
-	if !sameFolder(in.Dir, env.NoProject()) {
+	return homeFaults(in.Dir, env)
+}
+
+// homeFaults refuses the home folder for a project.
+func homeFaults(dir string, env app.Environment) []app.Fault {
+	if !sameFolder(dir, env.NoProject()) {
 		return nil
 	}
-	return []app.Fault{{Field: "Dir", Value: in.Dir, Problem: "the home folder cannot be a project: its " + store.Dir +
+	return []app.Fault{{Field: "Dir", Value: dir, Problem: "the home folder cannot be a project: its " + store.Dir +
 		" contains your own configuration, unless LESLIE_CONFIG or XDG_CONFIG_HOME names another place for that"}}
 }
 

@@ -285,9 +285,8 @@ func publishAll(c *app.Call, change func(*thread.State)) (thread.Revision, error
 
 // publishCall is the operation that only takes files along.
 func publishCall(c *app.Call, ids []thread.ThreadID) store.Call {
-	call := c.StoreCall()
-	call.PublishAll = ids
-	return call
+	c.HandOn(ids...)
+	return c.StoreCall()
 }
 
 // ConnectRequest makes a folder the copy of a project on several machines.
@@ -340,6 +339,8 @@ type ConnectResult struct {
 	Was string `json:"was,omitempty"`
 	// NoCode says why threads of this copy cannot own code, although it is in a repository.
 	NoCode string `json:"noCode,omitempty"`
+	// CredentialsNotKept: they are those that the environment names, of which the copy keeps none.
+	CredentialsNotKept bool `json:"credentialsNotKept,omitempty"`
 	app.Change
 }
 
@@ -347,7 +348,7 @@ type ConnectResult struct {
 // to date. Interrupted, it goes on when it is called again. Errors: T106 if the folder is
 // in a project, T402, T505, T507, T510, T512, T903.
 func Connect(ctx context.Context, env app.Environment, caller app.Caller, r app.Request, in ConnectRequest) (*app.Call, *ConnectResult, error) {
-	if err := app.FaultsError(in.Faults(nil)); err != nil {
+	if err := app.FaultsError(append(in.Faults(nil), homeFaults(in.Dir, env)...)); err != nil {
 		return nil, nil, err
 	}
 	creds, err := readCredentials(in.Credentials)
@@ -424,7 +425,8 @@ func copyFrom(p *app.Project, ctx context.Context, st *store.Store, link *replic
 	}
 	c := p.Call(ctx, caller, r)
 	c.Join(link)
-	d := &ConnectResult{Root: p.Root(), Project: link.Remote.Project, Machine: link.Machine, Change: app.Change{Changed: true}}
+	d := &ConnectResult{Root: p.Root(), Project: link.Remote.Project, Machine: link.Machine, Change: app.Change{Changed: true},
+		CredentialsNotKept: creds == nil && p.Environment().NamedCredentials && st.Credentials() == ""}
 	v, err := c.View(func(s *thread.State) error {
 		d.Threads = s.Threads.Len()
 		return nil
@@ -487,6 +489,10 @@ func mayConnect(p *app.Project, remote replica.Remote) error {
 	if was, _ := st.Machine(); known == nil && was != "" && sameFolder(st.Root(), p.Root()) { // it has left
 		return codes.AlreadyExists.New(fact.Of("id", shown), fact.Of("path", shown)).
 			WithHint("This machine has left a project: " + comeBack(connectURL(remote), was)).WithNext("leslie help connect")
+	}
+	if known != nil && known.Project == remote.Project {
+		return codes.AlreadyExists.New(fact.Of("id", shown), fact.Of("path", shown)).
+			WithHint("This is a copy of that project already: leslie remote status shows it. Its servers have another address: leslie remote move URL").WithNext("leslie remote status")
 	}
 	return codes.AlreadyExists.New(fact.Of("id", shown), fact.Of("path", shown)).
 		WithHint("A copy needs a folder without a store: make one beside it").WithNext("leslie help connect")
@@ -844,6 +850,8 @@ type PublishResult struct {
 	Threads []PublishedThread `json:"threads"`
 	// NotSent: commits that the other machines lack stay here, as W815 says, or because code.travel is off.
 	NotSent bool `json:"notSent,omitempty"`
+	// Left has the threads that cannot be published, with the reason.
+	Left []LeftThread `json:"left,omitempty"`
 	app.Change
 }
 
@@ -857,8 +865,16 @@ type PublishedThread struct {
 	Uncommitted int `json:"uncommitted,omitempty"`
 }
 
+// LeftThread is a thread that cannot be published.
+type LeftThread struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Code     codes.Code      `json:"code"`
+	Reason   string          `json:"reason"`
+}
+
 // Publish takes the files and commits of a thread, or of all, to the other machines as they are here.
-// Errors: T101, T105, T402, T510, T903 if the project has no log; those of a write.
+// Errors: T101, T105, T402, T510, T903 if the project has no log; those of a write; with the result that of
+// the first of several threads that cannot be published, while the others are.
 func Publish(c *app.Call, in PublishRequest) (*PublishResult, error) {
 	if c.Project().Link() == nil {
 		return nil, codes.InvalidArgument.New(fact.Of("reason", "the project is on this machine alone, and its files are in place")).
@@ -883,42 +899,88 @@ func Publish(c *app.Call, in PublishRequest) (*PublishResult, error) {
 	}); err != nil {
 		return nil, err
 	}
-	type known struct {
-		files, commit string
-		uncommitted   int
+	d := &PublishResult{Threads: []PublishedThread{}}
+	err = d.publish(c, ids...)
+	if len(ids) > 1 && isDamage(err) { // of one of them, which keeps none of the others
+		err = d.publishEach(c, ids)
 	}
-	knownOf := func(t thread.Thread) (k known) {
-		if t.Published != nil {
-			k.files = string(t.Published.Manifest)
+	for _, w := range c.Warnings() {
+		d.NotSent = d.NotSent || w.Code == warnings.CommitsNotSent
+	}
+	d.NotSent = d.NotSent || travel == app.TravelOff
+	slices.SortFunc(d.Threads, func(a, b PublishedThread) int { return strings.Compare(string(a.ThreadID), string(b.ThreadID)) })
+	if err != nil && len(d.Left) == 0 {
+		return nil, err
+	}
+	return d, err
+}
+
+// isDamage reports whether an error is about what one thread has: its folder, or a file in it or named by it.
+func isDamage(err error) bool {
+	return slices.ContainsFunc([]codes.Code{codes.TargetCorrupted, codes.WriteFailed, codes.UnsafePath, codes.TooLarge, codes.ReadFailed, codes.RemoteDamaged},
+		func(code codes.Code) bool { return codes.Has(err, code) })
+}
+
+// publishEach publishes threads in an operation each. The error is that of the first that cannot be.
+func (d *PublishResult) publishEach(c *app.Call, ids []thread.ThreadID) (first error) {
+	for _, id := range ids {
+		one := c.ForCommand("publish")
+		err := d.publish(one, id)
+		c.Include(one)
+		switch {
+		case isDamage(err):
+			e := codes.Of(err)
+			d.Left = append(d.Left, LeftThread{id, e.Code(), codes.Reason(e)})
+			if first == nil {
+				first = e
+			}
+		case err != nil:
+			return err
 		}
-		if code := t.OwnedCode(); code != nil {
-			for _, sent := range code.AllSent() {
-				if sent.Machine == c.Project().Machine() {
-					k.commit, k.uncommitted = sent.Tip, sent.Uncommitted
-				}
+	}
+	return first
+}
+
+// published is what the other machines have of a thread.
+type published struct {
+	files, commit string
+	uncommitted   int
+}
+
+func publishedOf(c *app.Call, t thread.Thread) (p published) {
+	if t.Published != nil {
+		p.files = string(t.Published.Manifest)
+	}
+	if code := t.OwnedCode(); code != nil {
+		for _, sent := range code.AllSent() {
+			if sent.Machine == c.Project().Machine() {
+				p.commit, p.uncommitted = sent.Tip, sent.Uncommitted
 			}
 		}
-		return k
 	}
-	var before map[thread.ThreadID]known
-	d := &PublishResult{Threads: []PublishedThread{}}
+	return p
+}
+
+// publish publishes threads in one operation.
+func (d *PublishResult) publish(c *app.Call, ids ...thread.ThreadID) error {
+	var before map[thread.ThreadID]published
 	commit, err := c.Update(publishCall(c, ids), func(s *thread.State) (store.Outcome, error) {
-		before = map[thread.ThreadID]known{}
+		before = map[thread.ThreadID]published{}
 		for _, id := range ids {
 			t, _ := s.Threads.Peek(string(id))
-			before[id] = knownOf(t)
+			before[id] = publishedOf(c, t)
 		}
 		return store.Outcome{Thread: c.Target()}, nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.Wrote(commit)
-	d.Changed = commit.Changed
+	d.Changed = d.Changed || commit.Changed
 	_, err = c.View(func(s *thread.State) error {
 		for _, id := range ids {
 			t, _ := s.Threads.Peek(string(id))
-			now, was := knownOf(t), before[id]
+			now, was := publishedOf(c, t), before[id]
 			if now == was {
 				continue
 			}
@@ -933,12 +995,7 @@ func Publish(c *app.Call, in PublishRequest) (*PublishResult, error) {
 		}
 		return nil
 	})
-	for _, w := range c.Warnings() {
-		d.NotSent = d.NotSent || w.Code == warnings.CommitsNotSent
-	}
-	d.NotSent = d.NotSent || travel == app.TravelOff
-	slices.SortFunc(d.Threads, func(a, b PublishedThread) int { return strings.Compare(string(a.ThreadID), string(b.ThreadID)) })
-	return d, err
+	return err
 }
 
 // CredentialsFile is where a user's credentials for remotes are, if nothing else is said:

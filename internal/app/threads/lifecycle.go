@@ -52,8 +52,10 @@ type LifecycleResult struct {
 	LandsIn string `json:"landsIn,omitempty"`
 	// Changes is how much a completed thread changed in its code; nil if it owns none, or git
 	// cannot say it.
-	Changes  *app.CodeAmount `json:"changes,omitempty"`
-	Revision thread.Revision `json:"revision"`
+	Changes *app.CodeAmount `json:"changes,omitempty"`
+	// SentAgain: it was completed already, and what it got since went to the other machines.
+	SentAgain bool            `json:"sentAgain,omitempty"`
+	Revision  thread.Revision `json:"revision"`
 	app.Change
 }
 
@@ -79,6 +81,9 @@ func Lifecycle(c *app.Call, in LifecycleRequest) (*LifecycleResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := handOnAgain(c, in); err != nil {
+		return nil, err
+	}
 	for awaited := false; ; {
 		d, err := changeStatus(c, in, found, left)
 		if codes.Has(err, codes.UnreadMessages) && !awaited {
@@ -98,6 +103,20 @@ func Lifecycle(c *app.Call, in LifecycleRequest) (*LifecycleResult, error) {
 		}
 		return d, err
 	}
+}
+
+// handOnAgain lets done take work to the other machines that a completed thread has got since.
+func handOnAgain(c *app.Call, in LifecycleRequest) error {
+	if in.Action != thread.Done || c.Project().Link() == nil {
+		return nil
+	}
+	_, err := c.View(func(s *thread.State) error {
+		if t, err := s.Thread(in.Thread); err == nil && t.Status == thread.Completed {
+			c.HandOn(t.ID)
+		}
+		return nil
+	})
+	return err
 }
 
 // showPatience is how long what an agent's prompt shows takes to be recorded as seen.
@@ -121,7 +140,7 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.CheckResults, lef
 	id := in.Thread
 	var ended []code.Item
 	var toLand []thread.ThreadID
-	completed, owner := false, false
+	completed, owner, before := false, false, c.Changed()
 	d, err := app.Write(c, func(s *thread.State, stamp thread.Stamp) (*LifecycleResult, thread.ThreadID, error) {
 		ended, completed, toLand = nil, false, nil
 		if err := c.RespectClaim(s, id, stamp); err != nil {
@@ -188,6 +207,8 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.CheckResults, lef
 		return d, t.ID, nil
 	})
 	if err == nil {
+		d.SentAgain = !d.Changed && !before && c.Changed()
+		d.Changed = d.Changed || d.SentAgain
 		code.TellOverlaps(c, ended)
 		if completed {
 			TellArtifactOverlaps(c, d.ThreadID)

@@ -24,6 +24,7 @@ type SpawnResult struct {
 	Status        thread.Status               `json:"status"`
 	Executor      thread.Executor             `json:"-"`
 	DependsOn     []thread.ThreadID           `json:"-"`
+	Branch        string                      `json:"-"` // that a thread without code names
 	Title         string                      `json:"title"`
 	Path          string                      `json:"path"` // its folder, from the project's root
 	Dir           string                      `json:"dir"`  // its folder, absolute
@@ -46,7 +47,7 @@ type WantedRun struct {
 func newSpawnResult(c *app.Call, t thread.Thread) *SpawnResult {
 	return &SpawnResult{
 		ThreadID: t.ID, ParentID: app.OrNull(t.ParentID), ObjectiveID: t.ObjectiveID, Status: t.Status, Title: t.Title,
-		Executor: t.Executor, DependsOn: t.DependsOn, Path: app.ThreadPath(t.ID), Dir: c.Absolute(app.ThreadPath(t.ID)), Revision: t.Revision, References: []artifacts.ReferenceRecord{},
+		Executor: t.Executor, DependsOn: t.DependsOn, Branch: t.Branch, Path: app.ThreadPath(t.ID), Dir: c.Absolute(app.ThreadPath(t.ID)), Revision: t.Revision, References: []artifacts.ReferenceRecord{},
 		Inherited: Inherited{Mode: t.Inherit},
 	}
 }

@@ -115,7 +115,7 @@ func (l *link) connect(d *dialing) {
 func (l *link) connectError(err error) error {
 	for _, e := range []error{nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired} {
 		if errors.Is(err, e) {
-			return &ledger.LoginError{Cause: fmt.Errorf("%s: %w", described(l.credentials), err)}
+			return &ledger.LoginError{Cause: fmt.Errorf("%s: %w", described(l.credentials), err), None: l.credentials == ""}
 		}
 	}
 	return failure(ledger.ErrUnreachable, err)

@@ -60,5 +60,8 @@ func LeftText(l app.CodeLeft, worktree string) string {
 		text += Plural(l.Files, "file") + " not committed in " + worktree
 		hand = "commit there, then " + hand
 	}
+	if l.Machine == "" {
+		return text + ", which no other machine has (" + hand + ")"
+	}
 	return text + ", which " + l.Machine + " does not have (" + hand + ")"
 }

@@ -383,6 +383,9 @@ func (d connectText) Text(p *page.Page) {
 	if d.Was != "" {
 		p.Line("worktrees of %s are here; if this machine was that, and lost its copy: leslie connect %s --machine %s", d.Was, d.url, d.Was)
 	}
+	if d.CredentialsNotKept {
+		p.Line("the credentials stay where LESLIE_REMOTE_CREDS names them, for each call: connect with --creds FILE keeps a copy")
+	}
 	if d.NoCode != "" {
 		p.Line("threads here cannot own code: %s", d.NoCode)
 	}
@@ -426,7 +429,7 @@ func (d publishText) Text(p *page.Page) {
 	switch {
 	case len(d.Threads) == 0 && d.NotSent:
 		p.Line("nothing was published: commits stay on this machine")
-	case len(d.Threads) == 0:
+	case len(d.Threads) == 0 && len(d.Left) == 0:
 		p.Line("nothing to publish: other machines have all of it")
 	}
 	for _, t := range d.Threads {
@@ -439,7 +442,13 @@ func (d publishText) Text(p *page.Page) {
 		}
 		p.Line("published %s: %s%s%s", fmt.Sprint(t.ThreadID), page.Plural(t.Files, "file"), commits, left)
 	}
+	for _, t := range d.Left {
+		p.Line("left %s  %s", t.ThreadID, t.Reason)
+	}
 }
+
+// IsPartialResult: the others are published.
+func (publishText) IsPartialResult() {}
 
 // Publish is the command leslie publish.
 func Publish() *cli.Command {
@@ -452,8 +461,11 @@ func Publish() *cli.Command {
 		Example:  "leslie publish write-docs",
 		Operands: []cli.Operand{cli.Operand{Value: cli.ID("ID", cli.ThreadIDs), Optional: true}},
 		Run: func(c *cli.Call) (cli.Data, error) {
-			return cli.RunUseCase(c, projects.Publish, projects.PublishRequest{Thread: c.Operand(0)},
-				func(d *projects.PublishResult) cli.Data { return publishText{d} })
+			d, err := cli.UseCase(c, projects.Publish, projects.PublishRequest{Thread: c.Operand(0)})
+			if d == nil {
+				return nil, err
+			}
+			return publishText{d}, err
 		},
 	}
 }

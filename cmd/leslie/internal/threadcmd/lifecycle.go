@@ -11,9 +11,12 @@ import (
 type lifecycleText struct{ *threads.LifecycleResult }
 
 func (d lifecycleText) Text(p *page.Page) {
-	if d.Changed {
+	switch {
+	case d.SentAgain:
+		p.Line("thread %s  %s already; what it got since is with the other machines now", d.ThreadID, d.Status)
+	case d.Changed:
 		p.Line("thread %s  %s -> %s", d.ThreadID, d.From, d.Status)
-	} else {
+	default:
 		p.Line("thread %s  %s already; nothing changed", d.ThreadID, d.Status)
 	}
 	p.Line("objective %s  %s", d.Objective.ObjectiveID, d.Objective.Status)

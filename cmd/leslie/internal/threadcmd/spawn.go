@@ -30,6 +30,9 @@ func (d spawnText) Text(p *page.Page) {
 	if d.Claim != nil {
 		p.Field("claimed by", d.Claim.Holder+" until "+d.Claim.Until.Format(time.RFC3339))
 	}
+	if d.Code == nil && d.Branch != "" {
+		p.Field("branch", d.Branch+" (noted; with --code the thread gets a worktree on it)")
+	}
 	spawnedCodeText(p, d.Code)
 	if d.Run != nil {
 		p.Field("run", wantedText(d.Run))
