@@ -6,10 +6,18 @@ import (
 
 	"leslie/store/internal/state"
 	"leslie/thread"
+	"leslie/warnings"
 )
 
 // errStale says that files of threads had to be fetched before the operation can be made.
 var errStale = errors.New("files were fetched")
+
+// fetchedError is errStale, with what whoever called has to be told of it.
+type fetchedError struct{ notes warnings.List }
+
+func (fetchedError) Error() string { return errStale.Error() }
+
+func (fetchedError) Is(target error) bool { return target == errStale }
 
 // updateLinked is Update for a connected project: the rules run on what this machine knows,
 // and again if another machine came first. Neither a refusal nor "nothing to change" is

@@ -105,24 +105,41 @@ func (s *Store) behind(ctx context.Context, now *state.Loaded, known *LogEnd) (b
 	if end.err != nil {
 		return false, replica.Error(ctx, end.err, "")
 	}
-	more, err := continues(now, end.head)
+	more, err := s.continues(ctx, now, end.head)
 	return more || err == nil && s.otherLog(), err
 }
 
 // continues reports whether a log goes on behind what was loaded. Errors: T512.
-func continues(now *state.Loaded, head ledger.Head) (bool, error) {
+func (s *Store) continues(ctx context.Context, now *state.Loaded, head ledger.Head) (bool, error) {
 	known := thread.OperationID("")
 	if now.Operation != nil {
 		known = now.Operation.ID
 	}
 	switch at := thread.Revision(head.Seq); {
 	case at < now.Revision:
-		return false, replica.EndsEarly(at, now.Revision)
+		return false, s.endsEarly(ctx, now, head)
 	case at == now.Revision && head.ID != string(known):
 		return false, replica.Another(at, head.ID, known)
 	default:
 		return at > now.Revision, nil
 	}
+}
+
+// endsEarly is T512 for a log that ends before what was loaded, and may have another operation there.
+func (s *Store) endsEarly(ctx context.Context, now *state.Loaded, head ledger.Head) error {
+	at, own := thread.Revision(head.Seq), thread.OperationID("")
+	if err := s.eachOperation(ctx, now, func(e journal.Entry) error {
+		if e.Seq == at {
+			own = e.ID
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	if own != "" && string(own) != head.ID {
+		return replica.Another(at, head.ID, own)
+	}
+	return replica.EndsEarly(at, now.Revision)
 }
 
 // catchUp adds what the log has behind the loaded state, and returns the new one. The

@@ -14,6 +14,7 @@ import (
 	"leslie/store/internal/state"
 	"leslie/store/replica"
 	"leslie/thread"
+	"leslie/warnings"
 )
 
 // This file has one call win against other machines: an operation stands when it is the next
@@ -37,6 +38,7 @@ type contest struct {
 	// upToDate: the log was asked, and the rules run on what it had then. So a refusal of theirs
 	// is an answer.
 	upToDate bool
+	notes    warnings.List // of what had to be fetched first
 	endTurn  func()
 }
 
@@ -54,6 +56,7 @@ func (s *Store) compete(ctx context.Context, w *state.Writer, now *state.Loaded,
 	defer func() { t.endTurn() }()
 	if err = t.prepare(ctx); err == nil {
 		c, err = t.attempts(ctx)
+		c.Warnings = append(c.Warnings, t.notes...)
 	}
 	return c, t.now, err
 }
@@ -79,6 +82,9 @@ func (t *contest) attempts(ctx context.Context) (Commit, error) {
 		c, err := t.store.attempt(ctx, t.lock, t.now, t.call, t.rules)
 		switch {
 		case errors.Is(err, errStale):
+			if fetched, ok := errors.AsType[fetchedError](err); ok {
+				t.notes.Add(fetched.notes...)
+			}
 			continue
 		case errors.Is(err, replica.ErrBehind):
 			if err := t.lost(ctx); err != nil {

@@ -72,11 +72,17 @@ func (s *Store) Fetch(ctx context.Context, wait Wait, ids ...thread.ThreadID) (n
 		if err != nil {
 			return notes, err
 		}
-		if len(kept) > 0 {
-			notes.Add(warnings.LocalEditsKept.NewOfPaths(kept, nil, fact.Of("threadId", id)))
-		}
+		notes.Add(localEditsKept(id, kept)...)
 	}
 	return notes, nil
+}
+
+// localEditsKept is W509 for files of a thread, none for no file.
+func localEditsKept(id thread.ThreadID, kept []string) (notes warnings.List) {
+	if len(kept) > 0 {
+		notes.Add(warnings.LocalEditsKept.NewOfPaths(kept, nil, fact.Of("threadId", id)))
+	}
+	return notes
 }
 
 // wanted is what a thread's folder should get.

@@ -100,7 +100,7 @@ func (s *Store) Head(ctx context.Context) (thread.Revision, warnings.List, error
 	if err != nil {
 		return 0, nil, replica.Error(ctx, err, "")
 	}
-	more, err := continues(now, head)
+	more, err := s.continues(ctx, now, head)
 	if more && now.Operation != nil {
 		_, err = s.opts.Link.LineOf(ctx, now.Operation, now.Revision)
 		err = replica.Error(ctx, err, "")

@@ -48,12 +48,12 @@ func (s *Store) publish(ctx context.Context, now *state.Loaded, call Call, st *t
 	}
 	ids := touched(call, st)
 	for _, id := range ids {
-		fetched, _, err := s.fetchFiles(ctx, now, id)
+		fetched, kept, err := s.fetchFiles(ctx, now, id)
 		if err != nil {
 			return nil, err
 		}
 		if fetched {
-			return nil, errStale
+			return nil, fetchedError{localEditsKept(id, kept)}
 		}
 	}
 	up := upload{store: s, link: s.opts.Link, ctx: ctx, known: map[thread.BlobID]bool{}}

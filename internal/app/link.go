@@ -168,6 +168,22 @@ func (p *Project) NoMachine(actor string) string {
 	return machine
 }
 
+// RecentOperations is how many of the last operations are looked at for machines.
+const RecentOperations = 1000
+
+// Machines returns the machines that have written lately in a project on several machines, this one first.
+// Errors: those of reading.
+func (c *Call) Machines() ([]string, error) {
+	all := []string{c.project.Machine()}
+	h, err := c.store.History(c.ctx, store.HistoryQuery{Limit: RecentOperations})
+	for _, op := range h.Operations {
+		if op.Machine != "" && !slices.Contains(all, op.Machine) {
+			all = append(all, op.Machine)
+		}
+	}
+	return all, err
+}
+
 // Machine is the name of this machine's copy of the project, "" if it is on one machine.
 func (p *Project) Machine() string {
 	if p.link == nil {

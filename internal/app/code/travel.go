@@ -1,6 +1,7 @@
 package code
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -121,14 +122,14 @@ func uncommittedIn(c *app.Call, repo *git.Repo, t thread.Thread) int {
 }
 
 // notCome says why commits that another machine has sent are not here, and what brings them.
-type notCome struct{ reason, hint, next string }
+type notCome struct{ reason, hint, next, brings string }
 
 func (n *notCome) Error() string { return n.reason }
 
 // WhatBrings is the line that brings the commits which an error says are not here, "" for another error.
 func WhatBrings(err error) string {
 	if why, ok := errors.AsType[*notCome](err); ok {
-		return why.next
+		return cmp.Or(why.brings, why.next)
 	}
 	return ""
 }
@@ -157,7 +158,7 @@ func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
 		sent, err := t.sent, bring(c, repo, t.Thread, t.sent, tips)
 		var why *notCome
 		if !errors.As(err, &why) && err != nil && c.Context().Err() == nil { // a sandbox may not write the repository, say
-			why = &notCome{codes.Reason(err), "Repeat the call where the repository can be written", "leslie code " + string(t.ID)}
+			why = &notCome{reason: codes.Reason(err), hint: "Repeat the call where the repository can be written", next: "leslie code " + string(t.ID)}
 		}
 		switch {
 		case why == nil:
@@ -165,7 +166,7 @@ func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
 				return err
 			}
 		case c.Request().ReadOnly:
-			c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", t.ID), fact.Of("machine", sent.Machine), fact.Of("reason", why.reason), fact.Of("next", why.next)))
+			c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", t.ID), fact.Of("machine", sent.Machine), fact.Of("reason", why.reason), fact.Of("next", cmp.Or(why.brings, why.next))))
 		default:
 			hint, next := why.hint, why.next
 			if !strings.HasPrefix(next, "leslie ") {
@@ -232,7 +233,12 @@ func commitsCome(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeS
 	if sent.Bundle != "" {
 		bundle, err := c.Store().Blob(sent.Bundle)
 		if err != nil {
-			return &notCome{codes.Reason(err), "Repeat the call when the project's servers answer", "leslie remote status"}
+			why := &notCome{reason: codes.Reason(err), hint: "Repeat the call when the project's servers answer", next: "leslie remote status"}
+			if codes.Has(err, codes.RemoteDamaged) {
+				why.brings = "leslie remote restore, by a person on " + sent.Machine + ","
+				why.hint = "The servers have lost it: on " + sent.Machine + " a person stores it again with leslie remote restore"
+			}
+			return why
 		}
 		if err = repo.Unbundle(ctx, bundle); err == nil || !errors.As(err, &lacks) {
 			return err
@@ -240,13 +246,13 @@ func commitsCome(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeS
 	}
 	if travel, err := c.Travel(); err == nil && travel == app.TravelByGit {
 		if err := repo.Fetch(ctx, t.Branch); err != nil {
-			return &notCome{codes.Reason(err), "Fetch it with git, then repeat the call", fetch}
+			return &notCome{reason: codes.Reason(err), hint: "Fetch it with git, then repeat the call", next: fetch}
 		}
 		if at, err := repo.Resolve(ctx, sent.Tip); err != nil || at != "" {
 			return err
 		}
 	}
-	return &notCome{lacks.Error(), "Fetch what the others have pushed, then repeat the call; if that does not bring it, it has to be pushed on " + sent.Machine, fetch}
+	return &notCome{reason: lacks.Error(), hint: "Fetch what the others have pushed, then repeat the call; if that does not bring it, it has to be pushed on " + sent.Machine, next: fetch}
 }
 
 // mostLandings is how many of the newest landings on a branch are looked for.

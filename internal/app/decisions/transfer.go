@@ -2,6 +2,7 @@ package decisions
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"leslie/codes"
@@ -107,10 +108,12 @@ type TransferResult struct {
 	Scope        []string            `json:"scope"`
 	Executor     thread.Executor     `json:"executor"`
 	Claim        *app.ClaimRecord    `json:"claim,omitempty"` // of who got it by name
-	Deadline     *time.Time          `json:"deadline"`
-	Fallback     *thread.Fallback    `json:"fallback"`
-	Until        *time.Time          `json:"until"`
-	Revision     thread.Revision     `json:"revision"`
+	// Unheard is the machine of who got it by name, if that has not written in the project yet.
+	Unheard  string           `json:"unheard,omitempty"`
+	Deadline *time.Time       `json:"deadline"`
+	Fallback *thread.Fallback `json:"fallback"`
+	Until    *time.Time       `json:"until"`
+	Revision thread.Revision  `json:"revision"`
 	app.Change
 }
 
@@ -173,22 +176,21 @@ func (in TransferRequest) grant() thread.NewGrant {
 
 func handOff(c *app.Call, in TransferRequest, claimFor time.Duration) (*TransferResult, error) {
 	if in.ToActor != "" {
+		unheard, err := receiver(c, in)
+		if err != nil {
+			return nil, err
+		}
 		return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*TransferResult, thread.ThreadID, error) {
 			if s.Exists(thread.ThreadID(in.ToActor)) {
 				return nil, "", codes.InvalidArgument.New(fact.Of("reason", "'"+in.ToActor+"' is a thread, and a thread is handed to an agent: name the actor, or human or agent"),
 					fact.Of("threadId", in.Thread)).WithNext("leslie status " + in.Thread)
-			}
-			if machine := c.Project().NoMachine(in.ToActor); machine != "" {
-				reason := "no machine is named " + app.Quoted(machine) + ": it is one like " + c.Project().Machine()
-				return nil, "", codes.InvalidArgument.New(fact.Of("reason", reason), fact.Of("threadId", in.Thread)).
-					WithHint("leslie remote status shows the machines that have written").WithNext("leslie remote status")
 			}
 			t, err := s.HandTo(in.Thread, c.Project().NameOf(in.ToActor), in.Reason, claimFor, stamp)
 			if err != nil {
 				return nil, "", err
 			}
 			d := transferred(in, nil, t)
-			d.Claim = app.CurrentClaim(c, t)
+			d.Claim, d.Unheard = app.CurrentClaim(c, t), unheard
 			return d, t.ID, nil
 		})
 	}
@@ -199,6 +201,46 @@ func handOff(c *app.Call, in TransferRequest, claimFor time.Duration) (*Transfer
 		}
 		return transferred(in, nil, t), t.ID, nil
 	})
+}
+
+// receiver checks, in a project on several machines, the name of somebody who gets a thread, and returns the
+// machine in it if that has not written yet, "" for none. Errors: T903, those of reading.
+func receiver(c *app.Call, in TransferRequest) (unheard string, err error) {
+	p := c.Project()
+	if p.Machine() == "" {
+		return "", nil
+	}
+	machines, err := c.Machines()
+	if err != nil {
+		return "", err
+	}
+	refused := func(reason string) error {
+		return codes.InvalidArgument.New(fact.Of("reason", reason), fact.Of("threadId", in.Thread)).
+			WithHint("leslie remote status shows the machines that have written, and on each machine its own").WithNext("leslie remote status")
+	}
+	named := func(host string) string {
+		i := slices.IndexFunc(machines, func(m string) bool { return m[:max(strings.LastIndex(m, "-"), 0)] == host })
+		if i < 0 {
+			return ""
+		}
+		return machines[i]
+	}
+	actor, machine, at := strings.Cut(in.ToActor, "@")
+	if m := named(actor); m != "" && !at {
+		own, _, _ := strings.Cut(c.Caller().Actor, "@")
+		return "", refused(app.Quoted(actor) + " is a machine: name somebody there, such as " + own + "@" + m)
+	}
+	if no := p.NoMachine(in.ToActor); no != "" {
+		like := "it is one like " + p.Machine()
+		if m := named(no); m != "" {
+			like = "is it " + actor + "@" + m + "?"
+		}
+		return "", refused("no machine is named " + app.Quoted(no) + ": " + like)
+	}
+	if p.NameOf(in.ToActor) == in.ToActor && !slices.Contains(machines, machine) {
+		return machine, nil
+	}
+	return "", nil
 }
 
 func delegate(c *app.Call, in TransferRequest, p thread.Policy) (*TransferResult, error) {

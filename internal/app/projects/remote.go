@@ -339,14 +339,21 @@ type ConnectResult struct {
 	Was string `json:"was,omitempty"`
 	// NoCode says why threads of this copy cannot own code, although it is in a repository.
 	NoCode string `json:"noCode,omitempty"`
+	// Kept is the folder that has what this machine did alone after it had left the project, "" for nothing.
+	Kept string `json:"kept,omitempty"`
+	// Alone has the threads that only Kept has.
+	Alone []PartedThread `json:"alone,omitempty"`
+	// LastWrote is when the machine that the request names wrote last; null if it names none.
+	LastWrote *time.Time `json:"lastWrote,omitempty"`
 	// CredentialsNotKept: they are those that the environment names, of which the copy keeps none.
 	CredentialsNotKept bool `json:"credentialsNotKept,omitempty"`
 	app.Change
 }
 
 // Connect makes a store in a folder that has none, as the copy of a log, and brings it up
-// to date. Interrupted, it goes on when it is called again. Errors: T106 if the folder is
-// in a project, T402, T505, T507, T510, T512, T903.
+// to date. Interrupted, it goes on when it is called again. A store that has left the project is kept beside
+// the new one if the machine is named that it was: a person does that. Errors: T106 if the folder is
+// in a project, T108 while an agent runs in one that has left, T402, T505, T507, T510, T512, T903.
 func Connect(ctx context.Context, env app.Environment, caller app.Caller, r app.Request, in ConnectRequest) (*app.Call, *ConnectResult, error) {
 	if err := app.FaultsError(append(in.Faults(nil), homeFaults(in.Dir, env)...)); err != nil {
 		return nil, nil, err
@@ -362,7 +369,8 @@ func Connect(ctx context.Context, env app.Environment, caller app.Caller, r app.
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := mayConnect(p, remote); err != nil {
+	left, err := mayConnect(p, remote, in)
+	if err != nil {
 		return nil, nil, err
 	}
 	asking, cancel := env.Timeout(ctx, remoteFor)
@@ -375,6 +383,9 @@ func Connect(ctx context.Context, env app.Environment, caller app.Caller, r app.
 		return nil, nil, replica.Denied(err).WithNext("leslie help connect")
 	case err != nil:
 		return nil, nil, remoteFailed(ctx, err)
+	}
+	if left != nil {
+		return comeBack(app.NewProject(env, left.Root()).Call(ctx, caller, r), link, in, creds)
 	}
 	st, created, notes, err := store.Create(ctx, store.Wait{Timeout: r.LockTimeout, Notify: r.Waiting}, p.Root(), p.StoreOptions())
 	if err != nil {
@@ -411,7 +422,7 @@ func copyFrom(p *app.Project, ctx context.Context, st *store.Store, link *replic
 	}
 	renamed := known != nil && in.Machine != "" && in.Machine != was
 	if renamed {
-		if err := mustHaveWritten(ctx, st, in.Machine); err != nil {
+		if _, err := lastWrote(ctx, st, in.Machine); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -439,12 +450,10 @@ func copyFrom(p *app.Project, ctx context.Context, st *store.Store, link *replic
 	if err != nil {
 		return c, d, err
 	}
-	switch {
-	case in.Machine == "":
-	case renamed:
-		return c, d, nil
-	default: // the store had nothing in which it could be looked for
-		return c, d, mustHaveWritten(ctx, st, in.Machine)
+	if in.Machine != "" { // looked for again: the store may have had nothing to look in
+		at, err := lastWrote(ctx, st, in.Machine)
+		d.LastWrote = &at
+		return c, d, err
 	}
 	d.Was = code.MachineOfWorktrees(c)
 	if app.Exists(filepath.Join(code.NearestGit(p.Root()), ".git")) {
@@ -455,46 +464,53 @@ func copyFrom(p *app.Project, ctx context.Context, st *store.Store, link *replic
 	return c, d, nil
 }
 
-// mustHaveWritten refuses the name of a machine that has never written in the project. Errors: T903,
-// those of reading.
-func mustHaveWritten(ctx context.Context, st *store.Store, machine string) error {
+// lastWrote returns when a machine wrote last in the project, and refuses the name of one that never did.
+// Errors: T903, those of reading.
+func lastWrote(ctx context.Context, st *store.Store, machine string) (at time.Time, err error) {
 	h, err := st.History(ctx, store.HistoryQuery{})
-	if err != nil || slices.ContainsFunc(h.Operations, func(op thread.Operation) bool { return op.Machine == machine }) {
-		return err
+	if err != nil {
+		return at, err
 	}
-	return codes.InvalidArgument.New(fact.Of("reason", "no machine "+machine+" has written in this project")).
+	if i := slices.IndexFunc(h.Operations, func(op thread.Operation) bool { return op.Machine == machine }); i >= 0 {
+		return h.Operations[i].Time, nil
+	}
+	return at, codes.InvalidArgument.New(fact.Of("reason", "no machine "+machine+" has written in this project")).
 		WithHint("leslie remote status shows the names on a machine that has the project").WithNext("leslie help connect")
 }
 
-// mayConnect refuses a folder that is in a project, unless it is a copy that was begun.
+// mayConnect refuses a folder that is in a project, unless it is a copy that was begun. left is a store that
+// has left a project, and is to be kept beside the new copy: in names the machine that it was.
 // Errors: T106, T502, T509.
-func mayConnect(p *app.Project, remote replica.Remote) error {
+func mayConnect(p *app.Project, remote replica.Remote, in ConnectRequest) (left *store.Store, err error) {
 	st, err := store.Find(p.Root(), p.StoreOptions())
 	if err != nil {
 		if codes.Has(err, codes.NotInitialized) {
-			return nil
+			return nil, nil
 		}
-		return err
+		return nil, err
 	}
 	known, err := replica.Read(st.Root())
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case known != nil && *known == remote && sameFolder(st.Root(), p.Root()):
-		return nil
+		return nil, nil
 	case known == nil && sameFolder(st.Root(), p.Root()) && st.Untouched():
-		return nil
+		return nil, nil
 	}
 	shown := filepath.ToSlash(filepath.Join(st.Root(), store.Dir))
 	if was, _ := st.Machine(); known == nil && was != "" && sameFolder(st.Root(), p.Root()) { // it has left
-		return codes.AlreadyExists.New(fact.Of("id", shown), fact.Of("path", shown)).
-			WithHint("This machine has left a project: " + comeBack(connectURL(remote), was)).WithNext("leslie help connect")
+		if in.Machine == was {
+			return st, nil
+		}
+		return nil, codes.AlreadyExists.New(fact.Of("id", shown), fact.Of("path", shown)).
+			WithHint("This machine has left a project; as itself it comes back with: " + returnLine(connectURL(remote), was, in.Credentials != "")).WithNext("leslie help connect")
 	}
 	if known != nil && known.Project == remote.Project {
-		return codes.AlreadyExists.New(fact.Of("id", shown), fact.Of("path", shown)).
+		return nil, codes.AlreadyExists.New(fact.Of("id", shown), fact.Of("path", shown)).
 			WithHint("This is a copy of that project already: leslie remote status shows it. Its servers have another address: leslie remote move URL").WithNext("leslie remote status")
 	}
-	return codes.AlreadyExists.New(fact.Of("id", shown), fact.Of("path", shown)).
+	return nil, codes.AlreadyExists.New(fact.Of("id", shown), fact.Of("path", shown)).
 		WithHint("A copy needs a folder without a store: make one beside it").WithNext("leslie help connect")
 }
 
@@ -532,9 +548,6 @@ type RemoteMachine struct {
 	// Operations is how many of the last operations are its own.
 	Operations int `json:"operations"`
 }
-
-// machinesOf is how many of the last operations are looked at for machines.
-const machinesOf = 1000
 
 // RemoteStatus says how this machine's copy stands. It brings nothing up to date. Errors:
 // those of reading.
@@ -576,7 +589,7 @@ func (d *RemoteStatusResult) ask(c *app.Call) error {
 
 // machines collects who wrote last.
 func (d *RemoteStatusResult) machines(c *app.Call) error {
-	h, err := c.Store().History(c.Context(), store.HistoryQuery{Limit: machinesOf})
+	h, err := c.Store().History(c.Context(), store.HistoryQuery{Limit: app.RecentOperations})
 	if err != nil {
 		return err
 	}

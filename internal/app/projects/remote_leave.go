@@ -29,7 +29,9 @@ type RemoteLeaveResult struct {
 	Revision thread.Revision `json:"revision"`
 	// Missing has the threads whose published artifacts are not all here, Elsewhere those whose
 	// worktrees are on other machines: leslie code setup makes one of what is here of them.
-	Missing   []thread.ThreadID `json:"missing,omitempty"`
+	Missing []thread.ThreadID `json:"missing,omitempty"`
+	// Held has the threads that somebody on this machine holds: to the others these claims go on until they expire.
+	Held      []thread.ThreadID `json:"held,omitempty"`
 	Elsewhere []thread.ThreadID `json:"elsewhere,omitempty"`
 	app.Change
 }
@@ -41,13 +43,16 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 	if l == nil {
 		return &RemoteLeaveResult{}, nil
 	}
-	d := &RemoteLeaveResult{Project: l.Remote.Project, URL: connectURL(l.Remote), Return: comeBack(connectURL(l.Remote), l.Machine), Change: app.Change{Changed: true}}
+	d := &RemoteLeaveResult{Project: l.Remote.Project, URL: connectURL(l.Remote), Return: returnLine(connectURL(l.Remote), l.Machine, c.Store().Credentials() != ""), Change: app.Change{Changed: true}}
 	var ids []thread.ThreadID
 	var owners []thread.Thread
 	v, err := c.View(func(s *thread.State) error {
-		ids, owners, d.Elsewhere = nil, s.ThreadsWithCode(), nil
+		ids, owners, d.Elsewhere, d.Held = nil, s.ThreadsWithCode(), nil, nil
 		for t := range s.Threads.All() {
 			ids = append(ids, t.ID)
+			if held := t.Held(c.Now()); held != nil && strings.HasSuffix(held.Holder, "@"+l.Machine) {
+				d.Held = append(d.Held, t.ID)
+			}
 		}
 		for _, t := range owners {
 			if t.OwnedCode().State == thread.CodeElsewhere {
@@ -85,9 +90,38 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 	return d, nil
 }
 
-// comeBack is the line with which a machine that has left comes back, and keeps what it did alone.
-func comeBack(url, machine string) string {
-	return "mkdir " + store.Dir + "-own && mv " + store.Dir + " " + store.Dir + "-own/ && leslie connect " + url + " --machine " + machine
+// returnLine is the line with which a machine that has left comes back, and keeps what it did alone.
+func returnLine(url, machine string, creds bool) string {
+	line := "leslie connect " + url + " --machine " + machine
+	if creds {
+		line += " --creds FILE"
+	}
+	return line
+}
+
+// comeBack makes the store of a machine that has left a project a copy of its log again, and keeps what was done
+// there alone beside it. Errors: as Connect.
+func comeBack(c *app.Call, link *replica.Link, in ConnectRequest, creds []byte) (*app.Call, *ConnectResult, error) {
+	if !c.ByPerson() {
+		return nil, nil, codes.PermissionDenied.New(fact.Of("capability", "taking a project back to its servers")).
+			WithHint("A person decides that").WithNext("leslie help connect")
+	}
+	if err := noRunHere(c); err != nil {
+		return nil, nil, err
+	}
+	before, err := threadsOf(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept, d, err := replaceCopy(c, "own", link, in, creds)
+	if err != nil {
+		return nil, nil, err
+	}
+	d.Root, d.Kept = c.Root(), kept
+	c.SetChanged(true)
+	c.Join(link)
+	d.Alone, err = partedThreads(c, before)
+	return c, d, err
 }
 
 // notHere reports whether an error says that content could not be had.

@@ -50,7 +50,7 @@ type PartedThread struct {
 
 // RemoteRejoin moves a copy that has operations which the log lacks, and lacks some that the log has, into
 // a folder beside it, and makes a new copy of the log in its place, under the name that this machine has
-// there. Nothing is deleted. Interrupted before that, it changed nothing, but for a folder that begins with
+// there. Nothing is deleted. Killed before that, it changed nothing, but for a folder that begins with
 // .leslie-parted. Errors: T402 for an agent; T106 if the log has all that this machine knows; T512 if it has
 // nothing else, and leslie remote restore keeps all; T108 while an agent runs here; T505, T510, T903.
 func RemoteRejoin(c *app.Call, in RemoteRejoinRequest) (*RemoteRejoinResult, error) {
@@ -132,13 +132,6 @@ func (d *RemoteRejoinResult) exchange(c *app.Call, l *replica.Link) error {
 	if err != nil {
 		return err
 	}
-	if d.Kept, err = keptFolder(c.Root()); err != nil {
-		return err
-	}
-	fresh := filepath.Join(d.Kept, "new")
-	if err := os.Mkdir(fresh, 0o755); err != nil {
-		return cannotWrite(fresh, err)
-	}
 	creds, err := readCredentials(c.Store().Credentials())
 	if err != nil {
 		return err
@@ -151,26 +144,20 @@ func (d *RemoteRejoinResult) exchange(c *app.Call, l *replica.Link) error {
 	if err != nil {
 		return err
 	}
-	p := app.NewProject(*c.Project().Environment(), fresh)
-	st, _, _, err := store.Create(c.Context(), c.LockWait(), fresh, p.StoreOptions())
+	kept, copied, err := replaceCopy(c, "parted", made, ConnectRequest{URL: d.URL}, creds)
 	if err != nil {
 		return err
 	}
-	_, copied, err := copyFrom(p, c.Context(), st, made, c.Caller(), *c.Request(), ConnectRequest{Dir: fresh, URL: d.URL}, creds)
-	if err != nil {
-		return err
-	}
-	if err := c.Store().Exchange(c.Context(), c.LockWait(), fresh); err != nil {
-		return err
-	}
-	if err := os.Rename(filepath.Join(fresh, store.Dir), filepath.Join(d.Kept, store.Dir)); err != nil {
-		d.Kept = fresh
-	} else {
-		_ = os.Remove(fresh)
-	}
-	d.Changed, d.Machine, d.Revision = true, copied.Machine, copied.Revision
+	d.Changed, d.Kept, d.Machine, d.Revision = true, kept, copied.Machine, copied.Revision
 	c.SetChanged(true)
 	c.Join(made)
+	d.Threads, err = partedThreads(c, before)
+	return err
+}
+
+// partedThreads returns those of the threads that a store had which its new copy lacks.
+func partedThreads(c *app.Call, before []thread.Thread) ([]PartedThread, error) {
+	parted := []PartedThread{}
 	now, err := threadsOf(c)
 	for _, t := range before {
 		if slices.ContainsFunc(now, func(other thread.Thread) bool { return other.ID == t.ID }) {
@@ -183,9 +170,42 @@ func (d *RemoteRejoinResult) exchange(c *app.Call, l *replica.Link) error {
 				one.Worktree = dir
 			}
 		}
-		d.Threads = append(d.Threads, one)
+		parted = append(parted, one)
 	}
-	return err
+	return parted, err
+}
+
+// replaceCopy puts a new copy of a log in the place of a call's store, which it keeps in a folder beside it,
+// named after why. Until then nothing is changed. Errors: those of Connect, T501, T505.
+func replaceCopy(c *app.Call, why string, link *replica.Link, in ConnectRequest, creds []byte) (kept string, copied *ConnectResult, err error) {
+	if kept, err = keptFolder(c.Root(), why); err != nil {
+		return "", nil, err
+	}
+	in.Dir = filepath.Join(kept, "new")
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, cannotWrite(kept, os.RemoveAll(kept)))
+		}
+	}()
+	if err := os.Mkdir(in.Dir, 0o755); err != nil {
+		return "", nil, cannotWrite(in.Dir, err)
+	}
+	p := app.NewProject(*c.Project().Environment(), in.Dir)
+	st, _, _, err := store.Create(c.Context(), c.LockWait(), in.Dir, p.StoreOptions())
+	if err != nil {
+		return "", nil, err
+	}
+	if _, copied, err = copyFrom(p, c.Context(), st, link, c.Caller(), *c.Request(), in, creds); err != nil {
+		return "", nil, err
+	}
+	if err := c.Store().Exchange(c.Context(), c.LockWait(), in.Dir); err != nil {
+		return "", nil, err
+	}
+	if os.Rename(filepath.Join(in.Dir, store.Dir), filepath.Join(kept, store.Dir)) != nil {
+		return in.Dir, copied, nil
+	}
+	_ = os.Remove(in.Dir)
+	return kept, copied, nil
 }
 
 // threadsOf returns all threads, archived ones too.
@@ -207,9 +227,9 @@ func (d *RemoteRejoinResult) nameThere(c *app.Call) (string, error) {
 }
 
 // keptFolder is a free folder for a copy as it was.
-func keptFolder(root string) (string, error) {
+func keptFolder(root, why string) (string, error) {
 	for n := 1; ; n++ {
-		dir := filepath.Join(root, fmt.Sprintf("%s-parted-%d", store.Dir, n))
+		dir := filepath.Join(root, fmt.Sprintf("%s-%s-%d", store.Dir, why, n))
 		err := os.Mkdir(dir, 0o755)
 		if err == nil || !errors.Is(err, fs.ErrExist) {
 			return dir, cannotWrite(dir, err)

@@ -134,6 +134,7 @@ func Claim(c *app.Call, in ClaimRequest) (*ClaimResult, error) {
 // depends on.
 func beginTaken(c *app.Call, d *ClaimResult) *ClaimResult {
 	if d != nil && d.taken && !c.InBatch() {
+		_ = c.Fetch(*d.ThreadID) // whoever looks at the thread is told
 		d.Worktree = BringCode(c, *d.ThreadID)
 		d.Brought = BeginWithDependencies(c, *d.ThreadID)
 	}

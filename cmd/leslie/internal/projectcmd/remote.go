@@ -10,6 +10,7 @@ import (
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app"
 	"leslie/internal/app/projects"
+	"leslie/internal/external"
 )
 
 // This file implements the commands about projects on several machines.
@@ -167,21 +168,28 @@ func (d remoteRejoinText) Text(p *page.Page) {
 		rows = append(rows, []string{string(op.OperationID), p.At(op.Time), op.Command, string(app.OrZero(op.ThreadID))})
 	}
 	p.Table("OPERATION TIME COMMAND THREAD", rows)
-	for _, t := range d.Threads {
-		if t.Branch != "" {
-			again := fmt.Sprintf("leslie spawn TEXT --id %s --code --branch %s", t.ThreadID, t.Branch)
-			if t.Worktree != "" {
-				again = fmt.Sprintf("leslie spawn TEXT --id %s, and leslie update %s --worktree %s", t.ThreadID, t.ThreadID, p.Place(t.Worktree))
-			}
-			p.Line("%s is not in the log; its branch %s is here: %s", t.ThreadID, t.Branch, again)
-		}
-	}
+	partedText(p, d.Threads)
 	if !d.Changed {
 		p.Line("next: leslie remote rejoin  (keeps this copy beside the project, and makes a new one of the log)")
 		return
 	}
 	p.Line("the copy as it was: leslie -C %s --offline history", p.Place(d.Kept))
 	p.Line("next: leslie list")
+}
+
+// partedText says how threads that the log lacks are made again.
+func partedText(p *page.Page, threads []projects.PartedThread) {
+	for _, t := range threads {
+		again := fmt.Sprintf("leslie spawn %s --id %s", external.Word(t.Title), t.ThreadID)
+		switch {
+		case t.Branch == "":
+			p.Line("%s is not in the log: %s", t.ThreadID, again)
+		case t.Worktree != "":
+			p.Line("%s is not in the log; its branch %s is here: %s, and leslie update %s --worktree %s", t.ThreadID, t.Branch, again, t.ThreadID, p.Place(t.Worktree))
+		default:
+			p.Line("%s is not in the log; its branch %s is here: %s --code --branch %s", t.ThreadID, t.Branch, again, t.Branch)
+		}
+	}
 }
 
 // RemoteRejoin is the command leslie remote rejoin.
@@ -328,7 +336,11 @@ func (d remoteLeaveText) Text(p *page.Page) {
 	if len(d.Elsewhere) > 0 {
 		p.Line("worktrees that are on other machines: of %s (leslie code setup ID makes one here of the commits that came)", app.Joined(d.Elsewhere))
 	}
-	p.Line("to come back, without what is done here alone: %s", d.Return)
+	if len(d.Held) > 0 {
+		p.Line("claims that the others see until they expire: on %s", app.Joined(d.Held))
+	}
+	p.Line("to come back: %s", d.Return)
+	p.Line("then what was done here alone is kept beside the project")
 }
 
 // RemoteLeave is the command leslie remote leave.
@@ -380,6 +392,13 @@ func (d connectText) Text(p *page.Page) {
 	p.Line("connected %s/%s to %s at revision %d: %s", d.Root, app.StoreFolder, d.Project, d.Revision,
 		page.Plural(d.Threads, "thread"))
 	p.Field("machine", d.Machine)
+	if d.Kept != "" {
+		p.Line("what was done here alone: leslie -C %s history", p.Place(d.Kept))
+		partedText(p, d.Alone)
+	}
+	if d.LastWrote != nil {
+		p.Line("%s wrote last at %s: if another machine goes on under that name, both are one holder", d.Machine, p.At(*d.LastWrote))
+	}
 	if d.Was != "" {
 		p.Line("worktrees of %s are here; if this machine was that, and lost its copy: leslie connect %s --machine %s", d.Was, d.url, d.Was)
 	}
@@ -400,7 +419,7 @@ func Connect() *cli.Command {
 		Detail: "URL is what leslie remote init and leslie remote status show. The folder gets a store with the " +
 			"whole history; artifacts come when you look at a thread. Credentials are in the file that --creds names, " +
 			"or LESLIE_REMOTE_CREDS, else in ~/.leslie/remote.creds. Run it again if it was interrupted. A machine that " +
-			"has lost its copy takes the name that it had with --machine: its claims and worktrees are its own again.",
+			"has lost its copy, or has left the project, takes the name that it had with --machine: its claims and worktrees are its own again.",
 		Example:  "leslie connect nats://one.example.com/proj-k3v7q2ma",
 		Operands: []cli.Operand{urlOperand(true)},
 		Flags: []cli.Flag{credsFlag(),
@@ -430,7 +449,7 @@ func (d publishText) Text(p *page.Page) {
 	case len(d.Threads) == 0 && d.NotSent:
 		p.Line("nothing was published: commits stay on this machine")
 	case len(d.Threads) == 0 && len(d.Left) == 0:
-		p.Line("nothing to publish: other machines have all of it")
+		p.Line("nothing to publish: what is here has been published")
 	}
 	for _, t := range d.Threads {
 		commits, left := "", ""

@@ -19,7 +19,10 @@ type transferText struct{ *decisions.TransferResult }
 func (d transferText) Text(p *page.Page) {
 	if d.Claim != nil {
 		p.Line("thread %s  handed to %s, whose claim it is until %s, and longer with each of its writes", d.ThreadID, d.Claim.Holder, d.Claim.Until.Format(time.RFC3339))
-		p.Line("%s goes on with: leslie context %s", d.Claim.Holder, d.ThreadID)
+		if d.Unheard != "" {
+			p.Line("no machine %s has written in this project yet: if the name is wrong, hand the thread over again", d.Unheard)
+		}
+		p.Line("%s goes on with: leslie claim %s", d.Claim.Holder, d.ThreadID)
 		return
 	}
 	if d.ApprovalID == nil {
