@@ -91,6 +91,8 @@ type InitResult struct {
 	// Imports are agents' own files that import AgentsFile.
 	Imports []string `json:"imports,omitempty"`
 	DryRun  bool     `json:"dryRun,omitempty"`
+	// Edited: AgentsFile was written.
+	Edited bool `json:"-"`
 	app.Change
 }
 
@@ -140,7 +142,7 @@ func Init(ctx context.Context, env app.Environment, caller app.Caller, r app.Req
 	}
 	c.Warn(notes...)
 	name := AgentsFile
-	d.AgentsFile, d.Changed = &name, created || edited
+	d.AgentsFile, d.Edited, d.Changed = &name, edited, created || edited
 	return c, d, importGuide(c, d, in.Agents)
 }
 

@@ -63,6 +63,8 @@ type RemoteInitResult struct {
 	URL        string `json:"url"`
 	Replicas   int    `json:"replicas"`
 	Operations int    `json:"operations"`
+	// Credentials: servers were given some, so whoever connects needs some.
+	Credentials bool `json:"-"`
 	app.Change
 }
 
@@ -109,7 +111,7 @@ func RemoteInit(c *app.Call, in RemoteInitRequest) (*RemoteInitResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &RemoteInitResult{Project: remote.Project, URL: connectURL(remote), Replicas: report.Replicas, Operations: int(published), Change: app.Change{Changed: true}}, nil
+	return &RemoteInitResult{Project: remote.Project, URL: connectURL(remote), Replicas: report.Replicas, Operations: int(published), Credentials: creds != nil, Change: app.Change{Changed: true}}, nil
 }
 
 // readCredentials reads a file of credentials, of which the store will have a copy; "" has none.
@@ -890,8 +892,7 @@ type LeftThread struct {
 // the first of several threads that cannot be published, while the others are.
 func Publish(c *app.Call, in PublishRequest) (*PublishResult, error) {
 	if c.Project().Link() == nil {
-		return nil, codes.InvalidArgument.New(fact.Of("reason", "the project is on this machine alone, and its files are in place")).
-			WithHint("leslie remote init URL makes it one of several machines").WithNext("leslie help remote")
+		return nil, notLinked(c, "the project is on this machine alone, and its files are in place")
 	}
 	travel, err := c.Travel()
 	if err != nil {

@@ -135,7 +135,16 @@ func linkOf(c *app.Call) (*replica.Link, error) {
 	if l := c.Project().Link(); l != nil {
 		return l, nil
 	}
-	return nil, codes.InvalidArgument.New(fact.Of("reason", "the project has no remote")).WithNext("leslie help remote")
+	return nil, notLinked(c, "the project has no remote")
+}
+
+// notLinked is T903 for a project that has no log, with the line that makes one, or comes back to one.
+func notLinked(c *app.Call, reason string) error {
+	hint := "leslie remote init URL makes it one of several machines"
+	if was, _ := c.Store().Machine(); was != "" {
+		hint = "This machine has left a project, and comes back with: " + returnLine("URL", was, true)
+	}
+	return codes.InvalidArgument.New(fact.Of("reason", reason)).WithHint(hint).WithNext("leslie help remote")
 }
 
 // elsewhere lets a call go on with servers at another address, and returns the link to them.

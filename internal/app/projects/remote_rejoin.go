@@ -40,12 +40,14 @@ type RemoteRejoinResult struct {
 	app.Change
 }
 
-// PartedThread is a thread that the log lacks. Its branch and its worktree stay where they are.
+// PartedThread is a thread that the log lacks, or has another of its id. Its branch and its worktree stay where they are.
 type PartedThread struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Title    string          `json:"title"`
 	Branch   string          `json:"branch,omitempty"`
 	Worktree string          `json:"worktree,omitempty"` // if it is there
+	// Other: the log has another thread of that id.
+	Other bool `json:"other,omitempty"`
 }
 
 // RemoteRejoin moves a copy that has operations which the log lacks, and lacks some that the log has, into
@@ -160,10 +162,12 @@ func partedThreads(c *app.Call, before []thread.Thread) ([]PartedThread, error) 
 	parted := []PartedThread{}
 	now, err := threadsOf(c)
 	for _, t := range before {
-		if slices.ContainsFunc(now, func(other thread.Thread) bool { return other.ID == t.ID }) {
-			continue
-		}
 		one := PartedThread{ThreadID: t.ID, Title: t.Title}
+		if i := slices.IndexFunc(now, func(other thread.Thread) bool { return other.ID == t.ID }); i >= 0 {
+			if one.Other = !now[i].Created.At.Equal(t.Created.At) || now[i].Created.Actor != t.Created.Actor; !one.Other {
+				continue
+			}
+		}
 		if t.OwnedCode() != nil {
 			one.Branch = t.Branch
 			if dir := code.WorktreeDir(c, t); !code.FolderMissing(dir) {

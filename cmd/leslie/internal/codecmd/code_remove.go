@@ -148,7 +148,7 @@ func (d codePruneText) Text(p *page.Page) {
 		verb = "would remove"
 	}
 	for _, r := range d.Removed {
-		p.Line("%s %s  %s", verb, r.ThreadID, r.Worktree)
+		p.Line("%s %s  %s", verb, r.ThreadID, cmp.Or(r.Worktree, "branch "+r.Branch))
 	}
 	for _, l := range d.Left {
 		p.Line("left %s  %s", l.ThreadID, l.Reason)

@@ -37,7 +37,7 @@ func (d initText) Text(p *page.Page) {
 	}
 	if d.AgentsFile != nil {
 		commit := ""
-		if d.Repository {
+		if d.Repository && d.Edited {
 			commit = "; commit it, so that worktrees have it"
 		}
 		p.Line("%s tells agents how to use leslie%s", *d.AgentsFile, commit)

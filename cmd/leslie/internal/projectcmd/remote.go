@@ -87,7 +87,11 @@ type remoteInitText struct{ *projects.RemoteInitResult }
 func (d remoteInitText) Text(p *page.Page) {
 	p.Line("remote %s  %s", d.Project, page.Plural(d.Operations, "operation"))
 	p.Field("replicas", d.Replicas)
-	p.Line("next: leslie connect %s", d.URL)
+	creds := ""
+	if d.Credentials {
+		creds = " --creds FILE, with a writer's credentials"
+	}
+	p.Line("next: leslie connect %s%s", d.URL, creds)
 }
 
 func urlOperand(needed bool) cli.Operand {
@@ -123,7 +127,8 @@ func RemoteInit() *cli.Command {
 type remoteRestoreText struct{ *projects.RemoteRestoreResult }
 
 func (d remoteRestoreText) Text(p *page.Page) {
-	remoteInitText{&d.RemoteInitResult}.Text(p)
+	p.Line("remote %s  %s", d.Project, page.Plural(d.Operations, "operation"))
+	p.Field("replicas", d.Replicas)
 	if d.Renewed > 0 {
 		p.Field("content stored again", d.Renewed)
 	}
@@ -133,6 +138,11 @@ func (d remoteRestoreText) Text(p *page.Page) {
 			where = "the servers do not keep what this machine has stored again"
 		}
 		p.Field("still damaged", c.What+" ("+where+")")
+	}
+	if len(d.Damaged) > 0 {
+		p.Line("next: leslie remote restore on a machine that has it")
+	} else {
+		p.Line("next: leslie remote status on the other machines")
 	}
 }
 
@@ -182,14 +192,26 @@ func partedText(p *page.Page, threads []projects.PartedThread) {
 	for _, t := range threads {
 		again := fmt.Sprintf("leslie spawn %s --id %s", external.Word(t.Title), t.ThreadID)
 		switch {
+		case t.Other && t.Branch != "":
+			own := string(t.ThreadID) + "-own"
+			p.Line("%s is another thread in the log: give yours another name before you work on that one", t.ThreadID)
+			p.Line("  git branch -m %s %s-own, then leslie spawn %s --id %s%s", t.Branch, t.Branch, external.Word(t.Title), own, branchOrWorktree(p, own, t.Branch+"-own", t.Worktree))
+		case t.Other:
+			p.Line("%s is another thread in the log: leslie spawn %s --id %s-own makes yours again", t.ThreadID, external.Word(t.Title), t.ThreadID)
 		case t.Branch == "":
 			p.Line("%s is not in the log: %s", t.ThreadID, again)
-		case t.Worktree != "":
-			p.Line("%s is not in the log; its branch %s is here: %s, and leslie update %s --worktree %s", t.ThreadID, t.Branch, again, t.ThreadID, p.Place(t.Worktree))
 		default:
-			p.Line("%s is not in the log; its branch %s is here: %s --code --branch %s", t.ThreadID, t.Branch, again, t.Branch)
+			p.Line("%s is not in the log; its branch %s is here: %s%s", t.ThreadID, t.Branch, again, branchOrWorktree(p, string(t.ThreadID), t.Branch, t.Worktree))
 		}
 	}
+}
+
+// branchOrWorktree is the rest of a line that spawns a thread on a branch that is there, in its worktree if that is there.
+func branchOrWorktree(p *page.Page, id, branch, worktree string) string {
+	if worktree == "" {
+		return " --code --branch " + branch
+	}
+	return ", and leslie update " + id + " --worktree " + p.Place(worktree)
 }
 
 // RemoteRejoin is the command leslie remote rejoin.

@@ -56,12 +56,12 @@ func (d claimText) Text(p *page.Page) {
 	}
 }
 
-// notHandedOn says of a thread that was taken over what is not in its worktree; "" if from is.
+// notHandedOn says of a thread that was taken over what its worktree may lack; "" if from is.
 func notHandedOn(id thread.ThreadID, from string) string {
 	if from == "" {
 		return ""
 	}
-	return "what only the machine of " + from + " has: leslie publish " + string(id) + " there brings it"
+	return "what " + from + " may have there that was not sent: leslie publish " + string(id) + " on that machine brings it"
 }
 
 // reopenedText says who reopened a thread, when and why.

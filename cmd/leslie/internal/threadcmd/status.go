@@ -396,7 +396,7 @@ func runStatus(c *cli.Call) (cli.Data, error) {
 	}
 	if id != "" {
 		return cli.RunUseCase(c, threads.Status, threads.StatusRequest{Thread: id},
-			func(d *threads.StatusResult) cli.Data { return StatusText{d, c.Who.Actor} })
+			func(d *threads.StatusResult) cli.Data { return StatusText{d, c.Op.Caller().Actor} })
 	}
 	return cli.RunUseCase(c, threads.Summary, threads.SummaryRequest{Since: c.From()},
 		func(d *threads.SummaryResult) cli.Data { return summaryText{d, c.Who.As == thread.Agent} })

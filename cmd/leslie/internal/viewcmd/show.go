@@ -258,7 +258,7 @@ func runShow(c *cli.Call) (cli.Data, error) {
 	}
 	return cli.RunUseCase(c, threads.Status, threads.StatusRequest{Thread: what},
 		func(d *threads.StatusResult) cli.Data {
-			return threadcmd.StatusText{StatusResult: d, Actor: c.Who.Actor}
+			return threadcmd.StatusText{StatusResult: d, Actor: c.Op.Caller().Actor}
 		})
 }
 
