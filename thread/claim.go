@@ -2,6 +2,7 @@ package thread
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"leslie/codes"
@@ -174,8 +175,8 @@ func (s *State) Release(arg, reason string, stamp Stamp) (Thread, error) {
 	return s.Threads.Put(t), nil
 }
 
-// HandTo gives a thread to an actor, an agent, whose claim it is for d: by its holder, by a person,
-// and by whoever holds a thread above. Nothing of the work changes. Errors: T101, T105, T107, T108,
+// HandTo gives a thread to an actor, an agent or a person's own name on another machine, whose claim it is for d:
+// by its holder, by a person, and by whoever holds a thread above. Nothing of the work changes. Errors: T101, T105, T107, T108,
 // T402 for an agent if the executor is a person.
 func (s *State) HandTo(arg, to, reason string, d time.Duration, stamp Stamp) (Thread, error) {
 	t, err := s.LiveThread(arg)
@@ -196,8 +197,20 @@ func (s *State) HandTo(arg, to, reason string, d time.Duration, stamp Stamp) (Th
 	}
 	t.endedClaim(howHanded, reason, stamp)
 	t.givenUp(howHanded, to, reason, stamp)
-	t.Executor, t.Updated, t.Claim = ByAgent, stamp.Time, nil
-	return s.hold(t, d, Stamp{Time: stamp.Time, As: Agent, Actor: to}), nil
+	as := Agent
+	if t.Executor == ByHuman && stamp.ByPerson() && login(to) == login(stamp.Actor) { // to themselves, on another machine
+		as = stamp.As
+	} else {
+		t.Executor = ByAgent
+	}
+	t.Updated, t.Claim = stamp.Time, nil
+	return s.hold(t, d, Stamp{Time: stamp.Time, As: as, Actor: to}), nil
+}
+
+// login is an actor's name without the machine.
+func login(actor string) string {
+	name, _, _ := strings.Cut(actor, "@")
+	return name
 }
 
 // Prolong extends the actor's claim if less than half of it is left, because an

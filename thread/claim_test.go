@@ -296,3 +296,15 @@ func TestWhoseClaimEndedIsNotToldOnceAnotherHasCompletedTheThread(t *testing.T) 
 	_, told := done.Thread.Ending("bob", kim.Time)
 	assert.False(t, told)
 }
+
+func TestAPersonsThreadStaysTheirsOnAnotherMachine(t *testing.T) {
+	t.Parallel()
+	for to, want := range map[string]thread.Executor{"kim@desk-bbbbbbbb": thread.ByHuman, "w2@desk-bbbbbbbb": thread.ByAgent, "w2": thread.ByAgent} {
+		w := withThreads(t, "above")
+		w.spawned(thread.NewThread{ID: "it", Title: "It", Intent: "it", Executor: thread.ByHuman, Inherit: thread.InheritNone})
+		th, err := w.HandTo("it", to, "", time.Hour, thread.Stamp{Time: noon, As: thread.User, Actor: "kim@laptop-aaaaaaaa"})
+		require.NoError(t, err, to)
+		assert.Equal(t, want, th.Executor, to)
+		assert.Equal(t, to, th.Claim.Holder)
+	}
+}

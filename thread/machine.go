@@ -23,6 +23,8 @@ type CodeSent struct {
 	Uncommitted int       `json:"uncommitted,omitempty"`
 	Machine     string    `json:"machine"` // that sent it
 	At          time.Time `json:"at"`
+	// Held is the commit that the branch had when the machine last tried in vain to send it, "" if it sent that.
+	Held string `json:"held,omitempty"`
 
 	Unknown Unknown `json:"-"`
 }

@@ -40,8 +40,28 @@ func Send(c *app.Call, t thread.Thread) (sent *thread.CodeSent, bundle []byte) {
 	}
 	if err != nil && c.Context().Err() == nil {
 		c.Warn(warnings.CommitsNotSent.New(fact.Of("threadId", t.ID), fact.Of("branch", t.Branch), fact.Of("reason", codes.Reason(err))))
+		return notSent(c, repo, t), nil
 	}
 	return sent, bundle
+}
+
+// notSent tells the other machines that commits of a thread's branch stay here which could not be sent; nil where
+// they know it, or git does not say which.
+func notSent(c *app.Call, repo *git.Repo, t thread.Thread) *thread.CodeSent {
+	code, machine := t.OwnedCode(), c.Project().Machine()
+	tip, err := repo.Branch(c.Context(), t.Branch)
+	if err != nil || tip == "" || string(tip) == code.Start || code.Machine != machine {
+		return nil
+	}
+	out := thread.CodeSent{Machine: machine, Tip: code.Start}
+	if code.Sent != nil && code.Sent.Machine == machine {
+		out = *code.Sent
+	}
+	if out.Held == string(tip) {
+		return nil
+	}
+	out.Held, out.At = string(tip), c.Now()
+	return &out
 }
 
 // send is Send in the thread's repository: it bundles the branch, or pushes it.
@@ -59,8 +79,8 @@ func send(c *app.Call, repo *git.Repo, t thread.Thread, travel app.Travel) (*thr
 	}
 	for _, was := range code.AllSent() {
 		switch {
-		case was.Tip != next.Tip:
-		case was.Machine == next.Machine && was.Uncommitted == next.Uncommitted:
+		case was.Tip != next.Tip, was.Held == next.Tip:
+		case was.Machine == next.Machine && was.Uncommitted == next.Uncommitted && was.Held == "":
 			return nil, nil, nil
 		default: // with the content that the log has
 			next.Bundle = was.Bundle
@@ -165,6 +185,7 @@ func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
 			if err != nil {
 				return err
 			}
+			warnOfHeld(c, repo, t.ID, sent)
 		case c.Request().ReadOnly:
 			c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", t.ID), fact.Of("machine", sent.Machine), fact.Of("reason", why.reason), fact.Of("next", cmp.Or(why.brings, why.next))))
 		default:
@@ -177,6 +198,17 @@ func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
 		}
 	}
 	return nil
+}
+
+// warnOfHeld adds W816 if another machine has commits of a thread that it could not send, and they are not here.
+func warnOfHeld(c *app.Call, repo *git.Repo, id thread.ThreadID, sent thread.CodeSent) {
+	if sent.Held == "" {
+		return
+	}
+	if at, err := repo.Resolve(c.Context(), sent.Held); err == nil && at == "" {
+		c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", id), fact.Of("machine", sent.Machine),
+			fact.Of("reason", "it has commits up to "+sent.Held[:12]+" that it could not send"), fact.Of("next", "leslie publish "+string(id)+" there")))
+	}
 }
 
 // bring brings the commits here that another machine has sent of one thread, and moves its branch

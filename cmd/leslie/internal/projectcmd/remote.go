@@ -184,6 +184,7 @@ func (d remoteRejoinText) Text(p *page.Page) {
 		return
 	}
 	p.Line("the copy as it was: leslie -C %s --offline history", p.Place(d.Kept))
+	p.Line("its notes, to take over what you need: %s", p.Place(filepath.Join(d.Kept, app.StoreFolder, "threads")))
 	p.Line("next: leslie list")
 }
 
@@ -416,6 +417,7 @@ func (d connectText) Text(p *page.Page) {
 	p.Field("machine", d.Machine)
 	if d.Kept != "" {
 		p.Line("what was done here alone: leslie -C %s history", p.Place(d.Kept))
+		p.Line("its notes, to take over what you need: %s", p.Place(filepath.Join(d.Kept, app.StoreFolder, "threads")))
 		partedText(p, d.Alone)
 	}
 	if d.LastWrote != nil {
