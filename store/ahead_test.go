@@ -222,9 +222,10 @@ func TestFilesOfAThreadThatIsInMemoryAreFetched(t *testing.T) {
 	spawnThread(t, a, "t1")
 	writeFile(t, a, "t1", "plan.md", "1\n")
 	publishFiles(t, a, "t1", "first")
-	call := teststore.CallNamed("obj-b")
-	call.PublishAll = []thread.ThreadID{"t1"}
-	_, err := b.Update(context.Background(), call, teststore.Create("obj-b"))
+	_, err := b.Update(context.Background(), teststore.CallNamed("obj-b"), func(st *thread.State) (store.Outcome, error) {
+		st.HandOn("t1")
+		return teststore.Create("obj-b")(st)
+	})
 	require.NoError(t, err)
 	assert.Equal(t, "1\n", readFile(t, b, "t1", "plan.md"))
 	requireAlike(t, a, b)

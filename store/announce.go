@@ -2,22 +2,17 @@ package store
 
 import (
 	"context"
-	"errors"
 
 	"leslie/store/internal/state"
 	"leslie/thread"
 	"leslie/warnings"
 )
 
-// errStale says that files of threads had to be fetched before the operation can be made.
-var errStale = errors.New("files were fetched")
+// staleError says that files of threads had to be fetched before the operation can be made, and what whoever called
+// has to be told of that.
+type staleError struct{ notes warnings.List }
 
-// fetchedError is errStale, with what whoever called has to be told of it.
-type fetchedError struct{ notes warnings.List }
-
-func (fetchedError) Error() string { return errStale.Error() }
-
-func (fetchedError) Is(target error) bool { return target == errStale }
+func (staleError) Error() string { return "files were fetched" }
 
 // updateLinked is Update for a connected project: the rules run on what this machine knows,
 // and again if another machine came first. Neither a refusal nor "nothing to change" is

@@ -56,7 +56,7 @@ func (s *Store) compete(ctx context.Context, w *state.Writer, now *state.Loaded,
 	defer func() { t.endTurn() }()
 	if err = t.prepare(ctx); err == nil {
 		c, err = t.attempts(ctx)
-		c.Warnings = append(c.Warnings, t.notes...)
+		c.Warnings.Add(t.notes...)
 	}
 	return c, t.now, err
 }
@@ -80,11 +80,10 @@ func (t *contest) prepare(ctx context.Context) error {
 func (t *contest) attempts(ctx context.Context) (Commit, error) {
 	for {
 		c, err := t.store.attempt(ctx, t.lock, t.now, t.call, t.rules)
+		stale, isStale := errors.AsType[staleError](err)
 		switch {
-		case errors.Is(err, errStale):
-			if fetched, ok := errors.AsType[fetchedError](err); ok {
-				t.notes.Add(fetched.notes...)
-			}
+		case isStale:
+			t.notes.Add(stale.notes...)
 			continue
 		case errors.Is(err, replica.ErrBehind):
 			if err := t.lost(ctx); err != nil {

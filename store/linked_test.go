@@ -420,9 +420,10 @@ func spawnThread(t testing.TB, s *store.Store, id string) {
 // publishFiles records the files of a thread as they are.
 func publishFiles(t testing.TB, s *store.Store, id, name string) store.Commit {
 	t.Helper()
-	call := teststore.CallNamed(name)
-	call.PublishAll = []thread.ThreadID{thread.ThreadID(id)}
-	c, err := s.Update(context.Background(), call, func(*thread.State) (store.Outcome, error) { return store.Outcome{}, nil })
+	c, err := s.Update(context.Background(), teststore.CallNamed(name), func(st *thread.State) (store.Outcome, error) {
+		st.HandOn(thread.ThreadID(id))
+		return store.Outcome{}, nil
+	})
 	require.NoError(t, err)
 	return c
 }
@@ -524,9 +525,10 @@ func TestAMissingFolderIsNotPublished(t *testing.T) {
 			return store.Outcome{Thread: th.ID}, nil
 		},
 	} {
-		call := teststore.CallNamed(name)
-		call.PublishAll = []thread.ThreadID{"t1"}
-		_, err := a.Update(context.Background(), call, rule)
+		_, err := a.Update(context.Background(), teststore.CallNamed(name), func(st *thread.State) (store.Outcome, error) {
+			st.HandOn("t1")
+			return rule(st)
+		})
 		teststore.RequireCode(t, codes.TargetCorrupted, err)
 		assert.Equal(t, before, string(teststore.Read(t, a, store.StateFile)), name)
 	}

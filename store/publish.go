@@ -37,7 +37,7 @@ type published struct {
 }
 
 // publish adds to a State what the operation takes along of threads' files and code, and uploads
-// that and whatever else its records name. Errors: errStale after files of these threads
+// that and whatever else its records name. Errors: a staleError after files of these threads
 // were fetched that other machines had published; T402, T505, T508, T509, T510, T904.
 func (s *Store) publish(ctx context.Context, now *state.Loaded, call Call, st *thread.State) (all []published, err error) {
 	if s.opts.Link == nil {
@@ -46,14 +46,14 @@ func (s *Store) publish(ctx context.Context, now *state.Loaded, call Call, st *t
 	if s.opts.Link.Offline {
 		return nil, replica.Error(ctx, replica.Offline{}, call.Stamp.Operation)
 	}
-	ids := touched(call, st)
+	ids := touched(st)
 	for _, id := range ids {
 		fetched, kept, err := s.fetchFiles(ctx, now, id)
 		if err != nil {
 			return nil, err
 		}
 		if fetched {
-			return nil, fetchedError{localEditsKept(id, kept)}
+			return nil, staleError{localEditsKept(id, kept)}
 		}
 	}
 	up := upload{store: s, link: s.opts.Link, ctx: ctx, known: map[thread.BlobID]bool{}}
@@ -101,9 +101,9 @@ func (s *Store) publish(ctx context.Context, now *state.Loaded, call Call, st *t
 
 // touched are the threads whose files an operation takes along, in order: those that it
 // hands on, and those whose files it changes.
-func touched(call Call, st *thread.State) []thread.ThreadID {
+func touched(st *thread.State) []thread.ThreadID {
 	found := map[thread.ThreadID]bool{}
-	for _, id := range slices.Concat(call.PublishAll, thread.HandedOn(st.Changes())) {
+	for _, id := range slices.Concat(st.HandsOn(), thread.HandedOn(st.Changes())) {
 		found[id] = true
 	}
 	for _, step := range st.Planned() {

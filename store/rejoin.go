@@ -54,7 +54,7 @@ func (s *Store) Shared(ctx context.Context) (d Shared, err error) {
 
 // Exchange puts the store that is in another folder, on the same file system, in the place of this one, and
 // this one there. The other one gets this one's configuration. Whoever waits for the lock goes on with the
-// new store. Errors: T501, T505, T904, and then each is where it was.
+// new store. Errors: T501, T505, T904; then each is where it was, unless only the folders could not be synced.
 func (s *Store) Exchange(ctx context.Context, wait Wait, other string) error {
 	w, err := s.files.Lock(ctx, wait)
 	if err != nil {

@@ -185,9 +185,6 @@ type Call struct {
 	// LogEnd, if not nil, is what Ask was told for this call.
 	LogEnd *LogEnd
 
-	// PublishAll: in a connected project the operation takes along the files of these
-	// threads, too, whether it changes them or not.
-	PublishAll []thread.ThreadID
 	// announced, if not nil, is called when the log has the operation.
 	announced func()
 

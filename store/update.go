@@ -54,7 +54,7 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 }
 
 // attempt runs the rules on what was loaded and commits their changes. In a connected
-// project it may fail with replica.ErrBehind or errStale; then nothing has changed.
+// project it may fail with replica.ErrBehind or a staleError; then nothing has changed.
 func (s *Store) attempt(ctx context.Context, w *state.Writer, now *state.Loaded, call Call, fn func(*thread.State) (Outcome, error)) (Commit, error) {
 	if c, err := s.answered(call, now.Operation, now.Ahead); c != nil || err != nil {
 		return s.unchanged(w, now, c, err)
@@ -78,7 +78,7 @@ func (s *Store) attempt(ctx context.Context, w *state.Writer, now *state.Loaded,
 	if err := verdict(ctx, call, st, err); err != nil {
 		return Commit{Warnings: now.Warnings}, err
 	}
-	if !st.Changed() && len(call.PublishAll) == 0 {
+	if !st.Changed() && len(st.HandsOn()) == 0 {
 		return s.unchanged(w, now, nil, nil)
 	}
 	published, err := s.publish(ctx, now, call, st)

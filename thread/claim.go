@@ -176,8 +176,8 @@ func (s *State) Release(arg, reason string, stamp Stamp) (Thread, error) {
 }
 
 // HandTo gives a thread to an actor, an agent or a person's own name on another machine, whose claim it is for d:
-// by its holder, by a person, and by whoever holds a thread above. Nothing of the work changes. Errors: T101, T105, T107, T108,
-// T402 for an agent if the executor is a person.
+// by its holder, by a person, and by whoever holds a thread above. Nothing of the work changes. Errors: T101, T105,
+// T107, T108, T402 for an agent if the executor is a person.
 func (s *State) HandTo(arg, to, reason string, d time.Duration, stamp Stamp) (Thread, error) {
 	t, err := s.LiveThread(arg)
 	if err != nil {

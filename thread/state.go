@@ -80,6 +80,7 @@ type State struct {
 	archived []Change
 	reversal Reversal
 	ofRun    bool
+	handsOn  []ThreadID
 }
 
 // Records has the lines of each table, ordered by id.
@@ -103,7 +104,7 @@ func NewState(rev Revision, records Records, source ArchiveSource) *State {
 func (s *State) Fork() *State {
 	out := &State{
 		Revision: s.Revision, source: s.source, steps: slices.Clone(s.steps), archived: slices.Clone(s.archived),
-		reversal: s.reversal, ofRun: s.ofRun,
+		reversal: s.reversal, ofRun: s.ofRun, handsOn: slices.Clone(s.handsOn),
 	}
 	next := func() Revision { return out.Revision + 1 }
 	out.Objectives, out.Threads, out.References = s.Objectives.fork(next), s.Threads.fork(next), s.References.fork(next)
@@ -213,6 +214,13 @@ func (s *State) Plan(steps ...Step) { s.steps = append(s.steps, steps...) }
 
 // Planned returns the steps added by Plan.
 func (s *State) Planned() []Step { return s.steps }
+
+// HandOn says that this operation takes the work of threads to the other machines of a project, whether it changes
+// them or not: see HandedOn for those that it does by what it changes.
+func (s *State) HandOn(ids ...ThreadID) { s.handsOn = append(s.handsOn, ids...) }
+
+// HandsOn returns the threads of HandOn.
+func (s *State) HandsOn() []ThreadID { return s.handsOn }
 
 // Reverse says that this operation is an undo or a redo, and of what.
 func (s *State) Reverse(what Reversal) { s.reversal = what }

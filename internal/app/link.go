@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -168,18 +169,33 @@ func (p *Project) NoMachine(actor string) string {
 	return machine
 }
 
-// RecentOperations is how many of the last operations are looked at for machines.
-const RecentOperations = 1000
+// Machine is a machine that has written in a project on several.
+type Machine struct {
+	Name string          `json:"name"`
+	Own  bool            `json:"own"`
+	Last time.Time       `json:"last"` // its newest operation
+	Seq  thread.Revision `json:"seq"`
+	// Operations is how many of the last operations are its own.
+	Operations int `json:"operations"`
+}
 
-// Machines returns the machines that have written lately in a project on several machines, this one first.
+// machinesOf is how many of the last operations are looked at for machines.
+const machinesOf = 1000
+
+// Machines returns the machines that made the last operations of a project on several machines, the latest first.
 // Errors: those of reading.
-func (c *Call) Machines() ([]string, error) {
-	all := []string{c.project.Machine()}
-	h, err := c.store.History(c.ctx, store.HistoryQuery{Limit: RecentOperations})
+func (c *Call) Machines() ([]Machine, error) {
+	all, at := []Machine{}, map[string]int{}
+	h, err := c.store.History(c.ctx, store.HistoryQuery{Limit: machinesOf})
 	for _, op := range h.Operations {
-		if op.Machine != "" && !slices.Contains(all, op.Machine) {
-			all = append(all, op.Machine)
+		name := cmp.Or(op.Machine, c.project.Machine()) // before the project had a log, which this machine filled
+		i, known := at[name]
+		if !known {
+			i = len(all)
+			at[name] = i
+			all = append(all, Machine{Name: name, Own: name == c.project.Machine(), Last: op.Time, Seq: op.Seq})
 		}
+		all[i].Operations++
 	}
 	return all, err
 }

@@ -178,7 +178,6 @@ type Call struct {
 	replayed      bool
 	draft         *draft             // of the batch that this call is a line of
 	staged        []*store.Stage     // what the operation relies on
-	handOn        []thread.ThreadID  // see HandOn
 	unless        *store.Call        // see UnlessAnswered
 	last          thread.OperationID // what the call has recorded
 	continues     thread.OperationID // see GoOn
@@ -326,9 +325,6 @@ func (c *Call) TellsOfConfiguration() { c.toldConfig = true }
 // UnlessAnswered makes the call's operations fail with store.ErrAnswered once the request of
 // whole, which is the call with all its operations, has its answer; nil ends that.
 func (c *Call) UnlessAnswered(whole *store.Call) { c.unless = whole }
-
-// HandOn lets what the call writes take the work of these threads to the other machines, whatever else it changes.
-func (c *Call) HandOn(ids ...thread.ThreadID) { c.handOn = ids }
 
 // NewOperation lets what the call writes next be an operation of its own, with a time of its
 // own.

@@ -222,7 +222,7 @@ func (c *Call) StoreCall() store.Call {
 	call := store.Call{
 		Wait: c.LockWait(), Stamp: c.Stamp(), Command: c.request.Command, Params: c.Params(), Request: c.request.ID, Expect: c.request.Expect,
 	}
-	call.Staged, call.Continues, call.PublishAll = c.staged, c.continues, c.handOn
+	call.Staged, call.Continues = c.staged, c.continues
 	call.Unless, call.LogEnd = c.unless, c.logEnd
 	return call
 }

@@ -48,15 +48,15 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 	return all
 }
 
-// completedHere reports whether a thread of a project on several machines was completed, and its worktree is on this
-// one: what it gets from then on goes with no operation.
+// completedHere reports whether a thread of a project on several machines was completed, and its worktree is on
+// this one: what it gets from then on goes with no operation.
 func completedHere(c *app.Call, t thread.Thread) bool {
 	code := t.OwnedCode()
 	return t.Status == thread.Completed && code.State == thread.CodeReady && code.Sent != nil && code.Machine == c.Project().Machine()
 }
 
-// leftOf returns what the branch of code that is elsewhere, or of a completed thread, has here, tip, and the worktree that has it
-// checked out; nil for nothing.
+// leftOf returns what the branch of code that is elsewhere, or of a completed thread, has here, tip, and the worktree
+// that has it checked out, but for the thread's own; nil for nothing.
 func leftOf(
 	ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commit, worktrees []git.Listed,
 ) (*app.CodeLeft, error) {
@@ -68,10 +68,7 @@ func leftOf(
 	if code.State == thread.CodeElsewhere {
 		l.Machine = code.Machine
 	} else {
-		worktrees = nil // the thread's own
-	}
-	if code.Sent != nil && code.Sent.Tip == string(tip) && len(worktrees) == 0 {
-		return nil, nil
+		worktrees = nil
 	}
 	known, err := isSent(ctx, repo, code, tip)
 	if err != nil {

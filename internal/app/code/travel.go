@@ -53,14 +53,14 @@ func notSent(c *app.Call, repo *git.Repo, t thread.Thread) *thread.CodeSent {
 	if err != nil || tip == "" || string(tip) == code.Start || code.Machine != machine {
 		return nil
 	}
-	out := thread.CodeSent{Machine: machine, Tip: code.Start}
+	out := thread.CodeSent{Machine: machine, Tip: code.Start, At: c.Now()}
 	if code.Sent != nil && code.Sent.Machine == machine {
 		out = *code.Sent
 	}
 	if out.Held == string(tip) {
 		return nil
 	}
-	out.Held, out.At = string(tip), c.Now()
+	out.Held = string(tip)
 	return &out
 }
 
@@ -116,6 +116,9 @@ func isSent(ctx context.Context, repo *git.Repo, code *thread.Code, tip git.Comm
 		return true, nil
 	}
 	for _, sent := range code.AllSent() {
+		if sent.Tip == string(tip) {
+			return true, nil
+		}
 		at, err := repo.Resolve(ctx, sent.Tip)
 		if err != nil || at == "" {
 			continue
@@ -149,9 +152,18 @@ func (n *notCome) Error() string { return n.reason }
 // WhatBrings is the line that brings the commits which an error says are not here, "" for another error.
 func WhatBrings(err error) string {
 	if why, ok := errors.AsType[*notCome](err); ok {
-		return cmp.Or(why.brings, why.next)
+		return why.line()
 	}
 	return ""
+}
+
+// line is the line that brings the commits, or says more.
+func (n *notCome) line() string { return cmp.Or(n.brings, n.next) }
+
+// warn adds W816 for a thread of which a machine has commits.
+func (n *notCome) warn(c *app.Call, id thread.ThreadID, machine string) {
+	c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", id), fact.Of("machine", machine),
+		fact.Of("reason", n.reason), fact.Of("next", n.line())))
 }
 
 // arrive brings the commits here that other machines have sent of threads. What prevents it is
@@ -187,7 +199,7 @@ func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
 			}
 			warnOfHeld(c, repo, t.ID, sent)
 		case c.Request().ReadOnly:
-			c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", t.ID), fact.Of("machine", sent.Machine), fact.Of("reason", why.reason), fact.Of("next", cmp.Or(why.brings, why.next))))
+			why.warn(c, t.ID, sent.Machine)
 		default:
 			hint, next := why.hint, why.next
 			if !strings.HasPrefix(next, "leslie ") {
@@ -206,8 +218,8 @@ func warnOfHeld(c *app.Call, repo *git.Repo, id thread.ThreadID, sent thread.Cod
 		return
 	}
 	if at, err := repo.Resolve(c.Context(), sent.Held); err == nil && at == "" {
-		c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", id), fact.Of("machine", sent.Machine),
-			fact.Of("reason", "it has commits up to "+sent.Held[:12]+" that it could not send"), fact.Of("next", "leslie publish "+string(id)+" there")))
+		why := &notCome{reason: "it has commits up to " + sent.Held[:12] + " that it could not send", brings: "leslie publish " + string(id) + " there"}
+		why.warn(c, id, sent.Machine)
 	}
 }
 

@@ -218,12 +218,14 @@ func receiver(c *app.Call, in TransferRequest) (unheard string, err error) {
 		return codes.InvalidArgument.New(fact.Of("reason", reason), fact.Of("threadId", in.Thread)).
 			WithHint("leslie remote status shows the machines that have written, and on each machine its own").WithNext("leslie remote status")
 	}
+	machines = append(machines, app.Machine{Name: p.Machine()}) // which may not have written
 	named := func(host string) string {
-		i := slices.IndexFunc(machines, func(m string) bool { return m[:max(strings.LastIndex(m, "-"), 0)] == host })
-		if i < 0 {
-			return ""
+		for _, m := range machines {
+			if m.Name[:max(strings.LastIndex(m.Name, "-"), 0)] == host {
+				return m.Name
+			}
 		}
-		return machines[i]
+		return ""
 	}
 	actor, machine, at := strings.Cut(in.ToActor, "@")
 	if m := named(actor); m != "" && !at {
@@ -237,7 +239,7 @@ func receiver(c *app.Call, in TransferRequest) (unheard string, err error) {
 		}
 		return "", refused("no machine is named " + app.Quoted(no) + ": " + like)
 	}
-	if p.NameOf(in.ToActor) == in.ToActor && !slices.Contains(machines, machine) {
+	if p.NameOf(in.ToActor) == in.ToActor && !slices.ContainsFunc(machines, func(m app.Machine) bool { return m.Name == machine }) {
 		return machine, nil
 	}
 	return "", nil

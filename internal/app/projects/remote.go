@@ -273,7 +273,8 @@ func publishAll(c *app.Call, change func(*thread.State)) (thread.Revision, error
 	}); err != nil {
 		return 0, err
 	}
-	commit, err := c.Update(publishCall(c, ids), func(s *thread.State) (store.Outcome, error) {
+	commit, err := c.Update(c.StoreCall(), func(s *thread.State) (store.Outcome, error) {
+		s.HandOn(ids...)
 		if change != nil {
 			change(s)
 		}
@@ -283,12 +284,6 @@ func publishAll(c *app.Call, change func(*thread.State)) (thread.Revision, error
 		return rev, err
 	}
 	return commit.Revision, nil
-}
-
-// publishCall is the operation that only takes files along.
-func publishCall(c *app.Call, ids []thread.ThreadID) store.Call {
-	c.HandOn(ids...)
-	return c.StoreCall()
 }
 
 // ConnectRequest makes a folder the copy of a project on several machines.
@@ -422,9 +417,9 @@ func copyFrom(p *app.Project, ctx context.Context, st *store.Store, link *replic
 			return nil, nil, err
 		}
 	}
-	renamed := known != nil && in.Machine != "" && in.Machine != was
+	renamed, wrote := known != nil && in.Machine != "" && in.Machine != was, time.Time{}
 	if renamed {
-		if _, err := lastWrote(ctx, st, in.Machine); err != nil {
+		if wrote, err = lastWrote(ctx, st, in.Machine); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -452,9 +447,11 @@ func copyFrom(p *app.Project, ctx context.Context, st *store.Store, link *replic
 	if err != nil {
 		return c, d, err
 	}
-	if in.Machine != "" { // looked for again: the store may have had nothing to look in
-		at, err := lastWrote(ctx, st, in.Machine)
-		d.LastWrote = &at
+	if in.Machine != "" {
+		if !renamed { // the store had nothing in which it could be looked for
+			wrote, err = lastWrote(ctx, st, in.Machine)
+		}
+		d.LastWrote = &wrote
 		return c, d, err
 	}
 	d.Was = code.MachineOfWorktrees(c)
@@ -538,24 +535,14 @@ type RemoteStatusResult struct {
 	Reason    string `json:"reason,omitempty"`
 	Hint      string `json:"hint,omitempty"` // what helps, if there is a Reason
 	// Machines are those that made the last operations, the latest first.
-	Machines []RemoteMachine `json:"machines"`
-}
-
-// RemoteMachine is a machine that has written.
-type RemoteMachine struct {
-	Name string          `json:"name"`
-	Own  bool            `json:"own"`
-	Last time.Time       `json:"last"` // its newest operation
-	Seq  thread.Revision `json:"seq"`
-	// Operations is how many of the last operations are its own.
-	Operations int `json:"operations"`
+	Machines []app.Machine `json:"machines"`
 }
 
 // RemoteStatus says how this machine's copy stands. It brings nothing up to date. Errors:
 // those of reading.
 func RemoteStatus(c *app.Call, _ RemoteStatusRequest) (*RemoteStatusResult, error) {
 	c.ReadOnly()
-	d := &RemoteStatusResult{Machines: []RemoteMachine{}}
+	d := &RemoteStatusResult{Machines: []app.Machine{}}
 	l := c.Project().Link()
 	c.ReadHere()
 	v, err := c.Store().View(c.Context(), func(*thread.State) error { return nil })
@@ -574,7 +561,8 @@ func RemoteStatus(c *app.Call, _ RemoteStatusRequest) (*RemoteStatusResult, erro
 		d.Reason, d.Hint = codes.Reason(err), codes.Of(err).Hint()
 		d.Diverged, d.Damaged = codes.Has(err, codes.RemoteDiverged), codes.Has(err, codes.RemoteDamaged)
 	}
-	return d, d.machines(c)
+	d.Machines, err = c.Machines()
+	return d, err
 }
 
 // ask looks at the log's end.
@@ -586,26 +574,6 @@ func (d *RemoteStatusResult) ask(c *app.Call) error {
 	}
 	lag := int(head - d.Revision)
 	d.Reachable, d.Head, d.Lag = true, &head, &lag
-	return nil
-}
-
-// machines collects who wrote last.
-func (d *RemoteStatusResult) machines(c *app.Call) error {
-	h, err := c.Store().History(c.Context(), store.HistoryQuery{Limit: app.RecentOperations})
-	if err != nil {
-		return err
-	}
-	at := map[string]int{}
-	for _, op := range h.Operations {
-		name := cmp.Or(op.Machine, *d.Machine) // before the project had a log, which this machine filled
-		i, known := at[name]
-		if !known {
-			i = len(d.Machines)
-			at[name] = i
-			d.Machines = append(d.Machines, RemoteMachine{Name: name, Own: name == *d.Machine, Last: op.Time, Seq: op.Seq})
-		}
-		d.Machines[i].Operations++
-	}
 	return nil
 }
 
@@ -959,6 +927,7 @@ func (d *PublishResult) publishEach(c *app.Call, ids []thread.ThreadID) (first e
 type published struct {
 	files, commit string
 	uncommitted   int
+	held          bool // its newest commits could not be sent
 }
 
 func publishedOf(c *app.Call, t thread.Thread) (p published) {
@@ -968,7 +937,7 @@ func publishedOf(c *app.Call, t thread.Thread) (p published) {
 	if code := t.OwnedCode(); code != nil {
 		for _, sent := range code.AllSent() {
 			if sent.Machine == c.Project().Machine() {
-				p.commit, p.uncommitted = sent.Tip, sent.Uncommitted
+				p.commit, p.uncommitted, p.held = sent.Tip, sent.Uncommitted, sent.Held != ""
 			}
 		}
 	}
@@ -978,7 +947,8 @@ func publishedOf(c *app.Call, t thread.Thread) (p published) {
 // publish publishes threads in one operation.
 func (d *PublishResult) publish(c *app.Call, ids ...thread.ThreadID) error {
 	var before map[thread.ThreadID]published
-	commit, err := c.Update(publishCall(c, ids), func(s *thread.State) (store.Outcome, error) {
+	commit, err := c.Update(c.StoreCall(), func(s *thread.State) (store.Outcome, error) {
+		s.HandOn(ids...)
 		before = map[thread.ThreadID]published{}
 		for _, id := range ids {
 			t, _ := s.Threads.Peek(string(id))
@@ -995,14 +965,15 @@ func (d *PublishResult) publish(c *app.Call, ids ...thread.ThreadID) error {
 		for _, id := range ids {
 			t, _ := s.Threads.Peek(string(id))
 			now, was := publishedOf(c, t), before[id]
-			if now == was {
+			commits := !now.held && (now.commit != was.commit || now.uncommitted != was.uncommitted)
+			if now.files == was.files && !commits {
 				continue
 			}
 			one := PublishedThread{ThreadID: id}
 			if t.Published != nil {
 				one.Files = t.Published.Files
 			}
-			if now.commit != was.commit {
+			if commits && now.commit != was.commit {
 				one.Commit, one.Uncommitted = now.commit, now.uncommitted
 			}
 			d.Threads = append(d.Threads, one)

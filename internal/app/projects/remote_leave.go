@@ -43,7 +43,11 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 	if l == nil {
 		return &RemoteLeaveResult{}, nil
 	}
-	d := &RemoteLeaveResult{Project: l.Remote.Project, URL: connectURL(l.Remote), Return: returnLine(connectURL(l.Remote), l.Machine, c.Store().Credentials() != ""), Change: app.Change{Changed: true}}
+	url := connectURL(l.Remote)
+	d := &RemoteLeaveResult{
+		Project: l.Remote.Project, URL: url, Return: returnLine(url, l.Machine, c.Store().Credentials() != ""),
+		Change: app.Change{Changed: true},
+	}
 	var ids []thread.ThreadID
 	var owners []thread.Thread
 	v, err := c.View(func(s *thread.State) error {
@@ -109,18 +113,10 @@ func comeBack(c *app.Call, link *replica.Link, in ConnectRequest, creds []byte) 
 	if err := noRunHere(c); err != nil {
 		return nil, nil, err
 	}
-	before, err := threadsOf(c)
-	if err != nil {
+	d, err := replaceCopy(c, "own", link, in, creds)
+	if d == nil {
 		return nil, nil, err
 	}
-	kept, d, err := replaceCopy(c, "own", link, in, creds)
-	if err != nil {
-		return nil, nil, err
-	}
-	d.Root, d.Kept = c.Root(), kept
-	c.SetChanged(true)
-	c.Join(link)
-	d.Alone, err = partedThreads(c, before)
 	return c, d, err
 }
 

@@ -40,7 +40,8 @@ type RemoteRejoinResult struct {
 	app.Change
 }
 
-// PartedThread is a thread that the log lacks, or has another of its id. Its branch and its worktree stay where they are.
+// PartedThread is a thread that the log lacks, or has another of its id. Its branch and its worktree stay where
+// they are.
 type PartedThread struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Title    string          `json:"title"`
@@ -130,10 +131,6 @@ func noRunHere(c *app.Call) error {
 
 // exchange makes a new copy of the log, and puts it in the place of this one.
 func (d *RemoteRejoinResult) exchange(c *app.Call, l *replica.Link) error {
-	before, err := threadsOf(c)
-	if err != nil {
-		return err
-	}
 	creds, err := readCredentials(c.Store().Credentials())
 	if err != nil {
 		return err
@@ -146,25 +143,67 @@ func (d *RemoteRejoinResult) exchange(c *app.Call, l *replica.Link) error {
 	if err != nil {
 		return err
 	}
-	kept, copied, err := replaceCopy(c, "parted", made, ConnectRequest{URL: d.URL}, creds)
-	if err != nil {
-		return err
+	copied, err := replaceCopy(c, "parted", made, ConnectRequest{URL: d.URL}, creds)
+	if copied != nil {
+		d.Changed, d.Kept, d.Threads, d.Machine, d.Revision = true, copied.Kept, copied.Alone, copied.Machine, copied.Revision
 	}
-	d.Changed, d.Kept, d.Machine, d.Revision = true, kept, copied.Machine, copied.Revision
-	c.SetChanged(true)
-	c.Join(made)
-	d.Threads, err = partedThreads(c, before)
 	return err
 }
 
-// partedThreads returns those of the threads that a store had which its new copy lacks.
+// replaceCopy puts a new copy of a log in the place of a call's store, which it keeps in a folder beside it that is
+// named after why, and lets the call go on with the new one. Until then nothing is changed. Errors: those of
+// Connect, T501, T505.
+func replaceCopy(c *app.Call, why string, link *replica.Link, in ConnectRequest, creds []byte) (*ConnectResult, error) {
+	before, err := threadsOf(c)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := keptFolder(c.Root(), why)
+	if err != nil {
+		return nil, err
+	}
+	in.Dir = filepath.Join(kept, "new")
+	d, err := newCopy(c, link, in, creds)
+	if err != nil { // the store that is to be kept has not come there yet
+		return nil, errors.Join(err, cannotWrite(kept, os.RemoveAll(kept)))
+	}
+	if err := c.Store().Exchange(c.Context(), c.LockWait(), in.Dir); err != nil {
+		return nil, err
+	}
+	d.Root, d.Kept = c.Root(), in.Dir
+	if os.Rename(filepath.Join(in.Dir, store.Dir), filepath.Join(kept, store.Dir)) == nil {
+		d.Kept = kept
+		_ = os.Remove(in.Dir)
+	}
+	c.SetChanged(true)
+	c.Join(link)
+	d.Alone, err = partedThreads(c, before)
+	return d, err
+}
+
+// newCopy makes a copy of a log in a folder that is made for it. Errors: those of Connect, T505.
+func newCopy(c *app.Call, link *replica.Link, in ConnectRequest, creds []byte) (*ConnectResult, error) {
+	if err := os.Mkdir(in.Dir, 0o755); err != nil {
+		return nil, cannotWrite(in.Dir, err)
+	}
+	p := app.NewProject(*c.Project().Environment(), in.Dir)
+	st, _, _, err := store.Create(c.Context(), c.LockWait(), in.Dir, p.StoreOptions())
+	if err != nil {
+		return nil, err
+	}
+	_, d, err := copyFrom(p, c.Context(), st, link, c.Caller(), *c.Request(), in, creds)
+	return d, err
+}
+
+// partedThreads returns those of the threads that a store had which its new copy lacks, or has others of their ids.
 func partedThreads(c *app.Call, before []thread.Thread) ([]PartedThread, error) {
 	parted := []PartedThread{}
 	now, err := threadsOf(c)
 	for _, t := range before {
 		one := PartedThread{ThreadID: t.ID, Title: t.Title}
 		if i := slices.IndexFunc(now, func(other thread.Thread) bool { return other.ID == t.ID }); i >= 0 {
-			if one.Other = !now[i].Created.At.Equal(t.Created.At) || now[i].Created.Actor != t.Created.Actor; !one.Other {
+			there := now[i].Created
+			if one.Other = !there.At.Equal(t.Created.At) || there.Actor != t.Created.Actor; !one.Other {
 				continue
 			}
 		}
@@ -177,39 +216,6 @@ func partedThreads(c *app.Call, before []thread.Thread) ([]PartedThread, error) 
 		parted = append(parted, one)
 	}
 	return parted, err
-}
-
-// replaceCopy puts a new copy of a log in the place of a call's store, which it keeps in a folder beside it,
-// named after why. Until then nothing is changed. Errors: those of Connect, T501, T505.
-func replaceCopy(c *app.Call, why string, link *replica.Link, in ConnectRequest, creds []byte) (kept string, copied *ConnectResult, err error) {
-	if kept, err = keptFolder(c.Root(), why); err != nil {
-		return "", nil, err
-	}
-	in.Dir = filepath.Join(kept, "new")
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, cannotWrite(kept, os.RemoveAll(kept)))
-		}
-	}()
-	if err := os.Mkdir(in.Dir, 0o755); err != nil {
-		return "", nil, cannotWrite(in.Dir, err)
-	}
-	p := app.NewProject(*c.Project().Environment(), in.Dir)
-	st, _, _, err := store.Create(c.Context(), c.LockWait(), in.Dir, p.StoreOptions())
-	if err != nil {
-		return "", nil, err
-	}
-	if _, copied, err = copyFrom(p, c.Context(), st, link, c.Caller(), *c.Request(), in, creds); err != nil {
-		return "", nil, err
-	}
-	if err := c.Store().Exchange(c.Context(), c.LockWait(), in.Dir); err != nil {
-		return "", nil, err
-	}
-	if os.Rename(filepath.Join(in.Dir, store.Dir), filepath.Join(kept, store.Dir)) != nil {
-		return in.Dir, copied, nil
-	}
-	_ = os.Remove(in.Dir)
-	return kept, copied, nil
 }
 
 // threadsOf returns all threads, archived ones too.

@@ -81,9 +81,6 @@ func Lifecycle(c *app.Call, in LifecycleRequest) (*LifecycleResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := handOnAgain(c, in); err != nil {
-		return nil, err
-	}
 	for awaited := false; ; {
 		d, err := changeStatus(c, in, found, left)
 		if codes.Has(err, codes.UnreadMessages) && !awaited {
@@ -103,20 +100,6 @@ func Lifecycle(c *app.Call, in LifecycleRequest) (*LifecycleResult, error) {
 		}
 		return d, err
 	}
-}
-
-// handOnAgain lets done take work to the other machines that a completed thread has got since.
-func handOnAgain(c *app.Call, in LifecycleRequest) error {
-	if in.Action != thread.Done || c.Project().Link() == nil {
-		return nil
-	}
-	_, err := c.View(func(s *thread.State) error {
-		if t, err := s.Thread(in.Thread); err == nil && t.Status == thread.Completed {
-			c.HandOn(t.ID)
-		}
-		return nil
-	})
-	return err
 }
 
 // showPatience is how long what an agent's prompt shows takes to be recorded as seen.
@@ -170,6 +153,9 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.CheckResults, lef
 			return nil, "", err
 		}
 		t := done.Thread
+		if in.Action == thread.Done && done.From == thread.Completed {
+			s.HandOn(t.ID) // what it got since goes to the other machines
+		}
 		if t.Status.Terminated() && t.Status != done.From {
 			warnOpenChildren(c, s, t)
 			warnOpenMerges(c, s, t)

@@ -84,9 +84,14 @@ func absolute(c *cli.Call, name string) string {
 
 type remoteInitText struct{ *projects.RemoteInitResult }
 
-func (d remoteInitText) Text(p *page.Page) {
+// log says which log was made.
+func (d remoteInitText) log(p *page.Page) {
 	p.Line("remote %s  %s", d.Project, page.Plural(d.Operations, "operation"))
 	p.Field("replicas", d.Replicas)
+}
+
+func (d remoteInitText) Text(p *page.Page) {
+	d.log(p)
 	creds := ""
 	if d.Credentials {
 		creds = " --creds FILE, with a writer's credentials"
@@ -127,8 +132,7 @@ func RemoteInit() *cli.Command {
 type remoteRestoreText struct{ *projects.RemoteRestoreResult }
 
 func (d remoteRestoreText) Text(p *page.Page) {
-	p.Line("remote %s  %s", d.Project, page.Plural(d.Operations, "operation"))
-	p.Field("replicas", d.Replicas)
+	remoteInitText{&d.RemoteInitResult}.log(p)
 	if d.Renewed > 0 {
 		p.Field("content stored again", d.Renewed)
 	}
@@ -184,8 +188,13 @@ func (d remoteRejoinText) Text(p *page.Page) {
 		return
 	}
 	p.Line("the copy as it was: leslie -C %s --offline history", p.Place(d.Kept))
-	p.Line("its notes, to take over what you need: %s", p.Place(filepath.Join(d.Kept, app.StoreFolder, "threads")))
+	keptNotesText(p, d.Kept)
 	p.Line("next: leslie list")
+}
+
+// keptNotesText says where the notes are of a store that was kept.
+func keptNotesText(p *page.Page, kept string) {
+	p.Line("its notes, to take over what you need: %s", p.Place(filepath.Join(kept, app.StoreFolder, "threads")))
 }
 
 // partedText says how threads that the log lacks are made again.
@@ -196,18 +205,21 @@ func partedText(p *page.Page, threads []projects.PartedThread) {
 		case t.Other && t.Branch != "":
 			own := string(t.ThreadID) + "-own"
 			p.Line("%s is another thread in the log: give yours another name before you work on that one", t.ThreadID)
-			p.Line("  git branch -m %s %s-own, then leslie spawn %s --id %s%s", t.Branch, t.Branch, external.Word(t.Title), own, branchOrWorktree(p, own, t.Branch+"-own", t.Worktree))
+			p.Line("  git branch -m %s %s-own, then leslie spawn %s --id %s%s", t.Branch, t.Branch, external.Word(t.Title), own,
+				branchOrWorktree(p, own, t.Branch+"-own", t.Worktree))
 		case t.Other:
 			p.Line("%s is another thread in the log: leslie spawn %s --id %s-own makes yours again", t.ThreadID, external.Word(t.Title), t.ThreadID)
 		case t.Branch == "":
 			p.Line("%s is not in the log: %s", t.ThreadID, again)
 		default:
-			p.Line("%s is not in the log; its branch %s is here: %s%s", t.ThreadID, t.Branch, again, branchOrWorktree(p, string(t.ThreadID), t.Branch, t.Worktree))
+			p.Line("%s is not in the log; its branch %s is here: %s%s", t.ThreadID, t.Branch, again,
+				branchOrWorktree(p, string(t.ThreadID), t.Branch, t.Worktree))
 		}
 	}
 }
 
-// branchOrWorktree is the rest of a line that spawns a thread on a branch that is there, in its worktree if that is there.
+// branchOrWorktree is the rest of a line that spawns a thread on a branch that is there, in its worktree if that is
+// there.
 func branchOrWorktree(p *page.Page, id, branch, worktree string) string {
 	if worktree == "" {
 		return " --code --branch " + branch
@@ -417,7 +429,7 @@ func (d connectText) Text(p *page.Page) {
 	p.Field("machine", d.Machine)
 	if d.Kept != "" {
 		p.Line("what was done here alone: leslie -C %s history", p.Place(d.Kept))
-		p.Line("its notes, to take over what you need: %s", p.Place(filepath.Join(d.Kept, app.StoreFolder, "threads")))
+		keptNotesText(p, d.Kept)
 		partedText(p, d.Alone)
 	}
 	if d.LastWrote != nil {
