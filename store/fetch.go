@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/internal/ledger"
+	"leslie/merge"
 	"leslie/store/internal/content"
 	"leslie/store/internal/filework"
 	"leslie/store/internal/saferoot"
@@ -24,7 +27,8 @@ import (
 // This file brings the files of threads to this machine that others have published, when
 // somebody looks at them. The list of what this machine published or fetched last (listOf)
 // tells what was changed here since: that is never overwritten. Where others have changed
-// the same file, their version is put beside it.
+// the same file, the two are merged as leslie merge does, from what both had; where that
+// has a conflict, their version is put beside this one.
 
 // fetchBlob returns content that this machine does not have, and keeps it.
 func (s *Store) fetchBlob(sum string) ([]byte, error) {
@@ -45,8 +49,9 @@ func (s *Store) fetchBlob(sum string) ([]byte, error) {
 }
 
 // Fetch brings the published files of these threads here, and the frozen copies of their
-// references. W509 names files that were changed here as well. Without a connection to
-// other machines it does nothing. Errors: T501, T502, T505, T507, T509, T510, T904.
+// references. Files that were changed here as well are merged (W518), or stay beside the
+// version of the others (W509). Without a connection to other machines it does nothing.
+// Errors: T501, T502, T505, T507, T509, T510, T904.
 func (s *Store) Fetch(ctx context.Context, wait Wait, ids ...thread.ThreadID) (notes warnings.List, err error) {
 	if s.opts.Link == nil {
 		return nil, nil
@@ -68,21 +73,13 @@ func (s *Store) Fetch(ctx context.Context, wait Wait, ids ...thread.ThreadID) (n
 	}
 	defer w.Unlock()
 	for _, id := range ids {
-		_, kept, err := s.fetchFiles(ctx, now, id)
+		_, more, err := s.fetchFiles(ctx, now, id)
 		if err != nil {
 			return notes, err
 		}
-		notes.Add(localEditsKept(id, kept)...)
+		notes.Add(more...)
 	}
 	return notes, nil
-}
-
-// localEditsKept is W509 for files of a thread, none for no file.
-func localEditsKept(id thread.ThreadID, kept []string) (notes warnings.List) {
-	if len(kept) > 0 {
-		notes.Add(warnings.LocalEditsKept.NewOfPaths(kept, nil, fact.Of("threadId", id)))
-	}
-	return notes
 }
 
 // wanted is what a thread's folder should get.
@@ -118,10 +115,9 @@ func (s *Store) lacking(now *state.Loaded, id thread.ThreadID) (w wanted, lacks 
 	return w, w.files || len(w.copies) > 0, nil
 }
 
-// fetchFiles brings a thread's files and frozen copies here; kept are files that stay as
-// they are although others changed them too. The caller holds the lock. Errors: T505,
-// T507, T509, T510.
-func (s *Store) fetchFiles(ctx context.Context, now *state.Loaded, id thread.ThreadID) (fetched bool, kept []string, err error) {
+// fetchFiles brings a thread's files and frozen copies here; the notes name files that were
+// changed here too. The caller holds the lock. Errors: T505, T507, T509, T510.
+func (s *Store) fetchFiles(ctx context.Context, now *state.Loaded, id thread.ThreadID) (fetched bool, notes warnings.List, err error) {
 	w, lacks, err := s.lacking(now, id)
 	if !lacks || err != nil {
 		return false, nil, err
@@ -138,7 +134,7 @@ func (s *Store) fetchFiles(ctx context.Context, now *state.Loaded, id thread.Thr
 		}
 		name = string(t.Published.Manifest[:8])
 	}
-	stage, err := s.Stage(thread.OperationID("remote-" + name))
+	stage, err := s.Stage(thread.OperationID(remoteMark + name))
 	if err != nil {
 		return false, nil, err
 	}
@@ -159,7 +155,7 @@ func (s *Store) fetchFiles(ctx context.Context, now *state.Loaded, id thread.Thr
 	if w.files {
 		err = replica.KeepList(s.disk, id, w.want)
 	}
-	return true, f.kept, err
+	return true, f.notes(), err
 }
 
 // fetching is the file work of bringing one thread's files here.
@@ -169,7 +165,19 @@ type fetching struct {
 	stage *Stage
 	id    thread.ThreadID
 	steps []thread.Step
-	kept  []string
+	// kept and merged are files that were changed here and elsewhere.
+	kept, merged []string
+}
+
+// notes says what became of files that were changed here and elsewhere.
+func (f *fetching) notes() (notes warnings.List) {
+	if len(f.kept) > 0 {
+		notes.Add(warnings.LocalEditsKept.NewOfPaths(f.kept, nil, fact.Of("threadId", f.id)))
+	}
+	if len(f.merged) > 0 {
+		notes.Add(warnings.LocalEditsMerged.NewOfPaths(f.merged, nil, fact.Of("threadId", f.id)))
+	}
+	return notes
 }
 
 func (f *fetching) plan(w wanted) error {
@@ -191,7 +199,7 @@ func (f *fetching) plan(w wanted) error {
 			if err != nil {
 				return err
 			}
-			if err := f.path(rel, at, had, get); err != nil {
+			if err := f.path(base, rel, at, had, get); err != nil {
 				return err
 			}
 		}
@@ -206,7 +214,7 @@ func (f *fetching) plan(w wanted) error {
 
 // path plans one file: at is what it has now, had what it had in common with the others,
 // get what they have.
-func (f *fetching) path(rel string, at thread.BlobID, had, get content.FileAt) error {
+func (f *fetching) path(base *os.Root, rel string, at thread.BlobID, had, get content.FileAt) error {
 	to := scan.Place(f.id, rel)
 	switch {
 	case had.SHA256 == get.SHA256 && had.Executable == get.Executable, at == get.SHA256:
@@ -222,20 +230,86 @@ func (f *fetching) path(rel string, at thread.BlobID, had, get content.FileAt) e
 	if err != nil {
 		return err
 	}
-	name := "file/" + rel
-	if err := f.stage.Write(name, data, get.Executable); err != nil {
-		return err
-	}
-	expect := had.SHA256
+	expect, executable := had.SHA256, get.Executable
 	if at == "" {
 		expect = "" // deleted here, or never here
 	} else if at != had.SHA256 {
-		f.kept = append(f.kept, rel)
+		made, err := f.merge(base, rel, at, had, get)
+		if err != nil {
+			return err
+		}
+		if made == nil {
+			f.kept = append(f.kept, rel)
+		} else {
+			f.merged = append(f.merged, rel)
+			expect, data, executable = at, made.Content, made.After.Executable
+		}
+	}
+	name := "file/" + rel
+	if err := f.stage.Write(name, data, executable); err != nil {
+		return err
 	}
 	f.steps = append(f.steps, thread.Step{
-		Do: thread.StepReplace, From: f.stage.Rel(name), To: to, Expect: expect, Content: get.SHA256, Executable: get.Executable,
+		Do: thread.StepReplace, From: f.stage.Rel(name), To: to, Expect: expect, Content: content.IDOf(data), Executable: executable,
 	})
 	return nil
+}
+
+// merge merges the version of the others into a file that was changed here, as leslie merge
+// does; nil where that has a conflict, or what both had is not to be had. Errors: T510.
+func (f *fetching) merge(base *os.Root, rel string, at thread.BlobID, had, get content.FileAt) (*merge.Change, error) {
+	file, info, err := saferoot.OpenIn(base, scan.Place(f.id, rel))
+	if err != nil || had.SHA256 == "" {
+		return nil, nil
+	}
+	defer file.Close()
+	ours, err := io.ReadAll(io.LimitReader(file, merge.MaxText+1))
+	if err != nil || content.IDOf(ours) != at {
+		return nil, nil // too large to merge, or it is being written
+	}
+	plan, err := merge.Make(merge.Input{
+		Tree: oneFile(rel, content.FileAt{SHA256: at, Size: int64(len(ours)), Executable: info.Mode()&0o100 != 0}),
+		Sources: []merge.Source{{
+			Tree: oneFile(rel, get),
+			Base: func(string) merge.Base { return merge.Base{File: mergeFile(had)} },
+		}},
+		Read: func(hash string) ([]byte, error) {
+			if thread.BlobID(hash) == at {
+				return ours, nil
+			}
+			return f.store.Blob(thread.BlobID(hash))
+		},
+		Mergers: []merge.Merger{merge.List, merge.Table},
+	})
+	if codes.Has(err, codes.RemoteDamaged) {
+		return nil, nil
+	}
+	if err != nil || len(plan.Files) != 1 || plan.Open() > 0 || plan.Files[0].Content == nil {
+		return nil, err
+	}
+	return &plan.Files[0], nil
+}
+
+// remoteMark begins the names of operations that bring files here, and so is in the name of a version that was put
+// beside a file.
+const remoteMark = "remote-"
+
+// VersionBeside returns the file of which a path is the version of another machine, which could not be merged;
+// "" for another file.
+func VersionBeside(path string) string {
+	if of, _, is := strings.Cut(path, filework.Beside+remoteMark); is {
+		return of
+	}
+	return ""
+}
+
+// oneFile is a tree of one file.
+func oneFile(rel string, f content.FileAt) merge.Tree {
+	return merge.Tree{Files: map[string]merge.File{rel: mergeFile(f)}}
+}
+
+func mergeFile(f content.FileAt) merge.File {
+	return merge.File{Hash: string(f.SHA256), Size: f.Size, Executable: f.Executable}
 }
 
 // frozen plans the copy of a frozen reference.

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"leslie/codes"
+	"leslie/internal/fact"
 	"leslie/internal/ledger"
 	"leslie/internal/ledger/ledgertest"
 	"leslie/store"
@@ -442,7 +443,7 @@ func TestFilesTravelAndLocalEditsStay(t *testing.T) {
 	a := c.machine(t, "a")
 	spawnThread(t, a, "t1")
 	b := c.machine(t, "b")
-	for name, text := range map[string]string{"plan.md": "1\n", "gone.md": "1\n", "sub/deep.md": "1\n", "both.md": "1\n", "lost.md": "1\n"} {
+	for name, text := range map[string]string{"plan.md": "1\n", "gone.md": "1\n", "sub/deep.md": "1\n", "both.md": "1\n", "lost.md": "1\n", "lines.md": "a\nb\nc\nd\n", "bytes": "a\x00\nb\nc\nd\n"} {
 		writeFile(t, a, "t1", name, text)
 	}
 	publishFiles(t, a, "t1", "first")
@@ -453,15 +454,23 @@ func TestFilesTravelAndLocalEditsStay(t *testing.T) {
 	writeFile(t, a, "t1", "plan.md", "2\n")
 	writeFile(t, a, "t1", "both.md", "theirs\n")
 	writeFile(t, a, "t1", "new.md", "new\n")
+	writeFile(t, a, "t1", "lines.md", "a from a\nb\nc\nd\n")
+	writeFile(t, a, "t1", "bytes", "a\x00 from a\nb\nc\nd\n")
 	require.NoError(t, os.Remove(a.Path(store.ThreadsDir+"/t1/gone.md")))
 	require.NoError(t, os.Remove(a.Path(store.ThreadsDir+"/t1/lost.md")))
 	publishFiles(t, a, "t1", "second")
 	writeFile(t, b, "t1", "both.md", "mine\n")
+	writeFile(t, b, "t1", "lines.md", "a\nb\nc\nd from b\n")
+	writeFile(t, b, "t1", "bytes", "a\x00\nb\nc\nd from b\n")
 	writeFile(t, b, "t1", "lost.md", "kept\n")
 	writeFile(t, b, "t1", "own.md", "unpublished\n")
 	notes := fetch(t, b, "t1")
-	require.True(t, teststore.HasWarning(notes, warnings.LocalEditsKept))
+	require.Len(t, notes, 2)
+	assert.Equal(t, warnings.LocalEditsKept.NewOfPaths([]string{"both.md", "bytes", "lost.md"}, nil, fact.Of("threadId", thread.ThreadID("t1"))), notes[0])
+	assert.Equal(t, warnings.LocalEditsMerged.NewOfPaths([]string{"lines.md"}, nil, fact.Of("threadId", thread.ThreadID("t1"))), notes[1])
 	assert.Equal(t, "2\n", readFile(t, b, "t1", "plan.md"))
+	assert.Equal(t, "a from a\nb\nc\nd from b\n", readFile(t, b, "t1", "lines.md"), "changes of different lines")
+	assert.Equal(t, "a\x00\nb\nc\nd from b\n", readFile(t, b, "t1", "bytes"), "no text")
 	assert.Equal(t, "new\n", readFile(t, b, "t1", "new.md"))
 	assert.Equal(t, "(none)", readFile(t, b, "t1", "gone.md"))
 	assert.Equal(t, "mine\n", readFile(t, b, "t1", "both.md"))

@@ -48,12 +48,12 @@ func (s *Store) publish(ctx context.Context, now *state.Loaded, call Call, st *t
 	}
 	ids := touched(st)
 	for _, id := range ids {
-		fetched, kept, err := s.fetchFiles(ctx, now, id)
+		fetched, notes, err := s.fetchFiles(ctx, now, id)
 		if err != nil {
 			return nil, err
 		}
 		if fetched {
-			return nil, staleError{localEditsKept(id, kept)}
+			return nil, staleError{notes}
 		}
 	}
 	up := upload{store: s, link: s.opts.Link, ctx: ctx, known: map[thread.BlobID]bool{}}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"leslie/codes"
+	"leslie/internal/fact"
+	"leslie/warnings"
 )
 
 // This file has what each machine sees of the code of threads in a project on several. Branch,
@@ -105,7 +107,8 @@ func (s *State) recordsThread(recorded []byte, t Thread) Thread {
 }
 
 // SentCode records what a machine has sent to the others of a thread's branch: of the thread's own
-// commits, if the code is there, else of those that this machine has besides.
+// commits, if the code is there, else of those that this machine has besides. What the machine that had the
+// code before has not committed stays recorded.
 func (s *State) SentCode(id ThreadID, sent CodeSent) {
 	t, ok := s.Threads.Peek(string(id))
 	if !ok || t.OwnedCode() == nil {
@@ -114,8 +117,15 @@ func (s *State) SentCode(id ThreadID, sent CodeSent) {
 	t.Code = slices.Clone(t.Code)
 	code := &t.Code[0]
 	if code.SentBeside = code.besides(sent.Machine); code.Machine == sent.Machine {
+		if was := code.Sent; was != nil && was.Machine != sent.Machine && was.Uncommitted > 0 {
+			code.SentBeside = append(code.SentBeside, *was)
+		}
 		code.Sent = &sent
 	} else {
+		if was := code.Sent; was != nil && was.Machine == sent.Machine { // of its worktree it says what holds now
+			older := *was
+			older.Uncommitted, code.Sent = 0, &older
+		}
 		code.SentBeside = append(code.SentBeside, sent)
 	}
 	s.Threads.Put(t)
@@ -132,6 +142,21 @@ func (c *Code) AllSent() (all []CodeSent) {
 		all = append(all, *c.Sent)
 	}
 	return append(all, c.SentBeside...)
+}
+
+// UncommittedElsewhere is W817 for each machine but one that had files which were not committed when it sent commits.
+func (t Thread) UncommittedElsewhere(but string) (all warnings.List) {
+	for _, sent := range t.OwnedCode().AllSent() {
+		if sent.Machine != but && sent.Uncommitted > 0 {
+			all.Add(sent.NotCommitted(t.ID))
+		}
+	}
+	return all
+}
+
+// NotCommitted is W817 for the files that a machine had not committed when it sent commits of a thread.
+func (sent CodeSent) NotCommitted(id ThreadID) warnings.Warning {
+	return warnings.UncommittedElsewhere.New(fact.Of("threadId", id), fact.Of("machine", sent.Machine), fact.Of("count", sent.Uncommitted))
 }
 
 // IsCheckedOut reports whether there is a worktree, here or on another machine.

@@ -226,8 +226,8 @@ var table = [...]Entry{
 		Template: "{n} files of '{threadId}' were changed here and elsewhere: yours stayed, and the others are beside them",
 		One:      "1 file of '{threadId}' was changed here and elsewhere: yours stayed, and the other is beside it", Counted: "n",
 		Context:     []string{"threadId", "paths"},
-		Explanation: "The version from the other machine has the name of the file with .merge-remote- and the beginning of a hash.",
-		Hint:        "Take over from it what you need, delete it, and share the result with leslie publish {threadId}",
+		Explanation: "The two changed the same lines, or it is no text that can be merged. The version from the other machine has the name of the file with .merge-remote- and the beginning of a hash; a file that was deleted there has none.",
+		Hint:        "Take over from it what you need, delete it, and share the result with leslie publish {threadId}; until then leslie status {threadId} names it",
 	},
 	{
 		Code: ClockDiffers, Name: "ClockDiffers", Kind: "clock_differs",
@@ -293,6 +293,15 @@ var table = [...]Entry{
 		Context:     []string{"path", "reason", "keys"},
 		Explanation: "A misspelt key would otherwise be ignored in silence. Commands that need no value of the file go on, and none of its values counts.",
 		Hint:        "Correct the file; leslie config path and leslie doctor name each of its faults",
+	},
+	{
+		Code: LocalEditsMerged, Name: "LocalEditsMerged", Kind: "local_edits_merged",
+		Title:    "Local edits merged",
+		Template: "{n} files of '{threadId}' were changed here and on another machine: they have both changes now",
+		One:      "1 file of '{threadId}' was changed here and on another machine: it has both changes now", Counted: "n",
+		Context:     []string{"threadId", "paths"},
+		Explanation: "The two versions were merged by lines, list items and table rows, as leslie merge does.",
+		Hint:        "Read the file again before you change it; share it with leslie publish {threadId}",
 	},
 	{
 		Code: SessionLost, Name: "SessionLost", Kind: "session_lost",

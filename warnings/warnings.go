@@ -53,6 +53,7 @@ const (
 	NamesNotUTF8         Code = "W515"
 	StoreTracked         Code = "W516"
 	BadConfiguration     Code = "W517"
+	LocalEditsMerged     Code = "W518"
 	SessionLost          Code = "W701"
 	AgentJunk            Code = "W702"
 	LeftoversEnded       Code = "W703"

@@ -200,6 +200,20 @@ func (c *Call) Machines() ([]Machine, error) {
 	return all, err
 }
 
+// WarnUncommittedHere adds W817 if a thread that this machine has handed on has files here that are not committed.
+func (c *Call) WarnUncommittedHere(id thread.ThreadID) {
+	_, _ = c.View(func(s *thread.State) error {
+		t, err := s.Thread(string(id))
+		if err != nil || t.OwnedCode() == nil {
+			return err
+		}
+		if sent := t.OwnedCode().Sent; sent != nil && sent.Machine == c.project.Machine() && sent.Uncommitted > 0 {
+			c.Warn(sent.NotCommitted(id))
+		}
+		return nil
+	})
+}
+
 // Machine is the name of this machine's copy of the project, "" if it is on one machine.
 func (p *Project) Machine() string {
 	if p.link == nil {

@@ -107,6 +107,15 @@ func (r *Repo) BranchWith(ctx context.Context, c Commit, but ...string) (string,
 	return "", broken(err)
 }
 
+// Fetched reports whether a branch of some remote, as it was fetched last, has a commit.
+func (r *Repo) Fetched(ctx context.Context, branch string, c Commit) (bool, error) {
+	if branch == "" {
+		return false, nil
+	}
+	out, err := r.at(ctx, command{args: []string{"for-each-ref", "--count=1", "--contains=" + string(c), "--format=%(refname)", "refs/remotes/*/" + branch}})
+	return err == nil && len(out) > 0, broken(err)
+}
+
 // Count returns how many commits each of two commits has that the other has not.
 func (r *Repo) Count(ctx context.Context, a, b Commit) (onlyA, onlyB int, err error) {
 	out, err := r.at(ctx, command{args: []string{"rev-list", "--left-right", "--count", string(a) + "..." + string(b)}})

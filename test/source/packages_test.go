@@ -56,7 +56,7 @@ func allowances() []allowance {
 		{dir: "store/replica", packages: []string{"thread", "internal/ledger", "store/internal/content", "store/internal/journal", "store/internal/jsonl", "store/internal/saferoot", "store/internal/state", "store/internal/statefile", "codes", "warnings", "internal/fact"}},
 		{
 			dir:      "store",
-			packages: []string{"thread", "internal/ledger", "internal/retry", "internal/atomicfile", "store/internal/archive", "store/internal/journal", "store/internal/statefile", "store/internal/jsonl", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/state", "store/replica", "codes", "warnings", "internal/fact", "internal/scope"},
+			packages: []string{"thread", "merge", "internal/ledger", "internal/retry", "internal/atomicfile", "store/internal/archive", "store/internal/journal", "store/internal/statefile", "store/internal/jsonl", "store/internal/lockfile", "store/internal/saferoot", "store/internal/content", "store/internal/scan", "store/internal/filework", "store/internal/logfile", "store/internal/state", "store/replica", "codes", "warnings", "internal/fact", "internal/scope"},
 			modules:  []string{"github.com/gofrs/flock", "github.com/fsnotify/fsnotify", "golang.org/x/sys"},
 		},
 		{

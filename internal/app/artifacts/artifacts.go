@@ -15,13 +15,15 @@ import (
 
 // This file handles artifacts: the files in a thread's folder.
 
-// Artifact is one entry of a thread's folder. Only files have the last three fields.
+// Artifact is one entry of a thread's folder. Only files have the last four fields.
 type Artifact struct {
 	Path       string          `json:"path"`
 	Type       store.EntryType `json:"type"`
 	Size       *int64          `json:"size,omitempty"`
 	SHA256     thread.BlobID   `json:"sha256,omitempty"`
 	ModifiedAt *time.Time      `json:"modifiedAt,omitempty"`
+	// VersionOf is the file of which it is the version of another machine, which could not be merged.
+	VersionOf string `json:"versionOf,omitempty"`
 }
 
 // ArtifactsOf are entries of a thread's folder as an answer shows them.
@@ -32,6 +34,7 @@ func ArtifactsOf(entries []store.Entry) []Artifact {
 		if e.Type == store.TypeFile {
 			modified := e.ModTime.UTC().Truncate(time.Millisecond)
 			out[i].Size, out[i].SHA256, out[i].ModifiedAt = &e.Size, e.SHA256, &modified
+			out[i].VersionOf = store.VersionBeside(e.Path)
 		}
 	}
 	return out

@@ -454,6 +454,11 @@ func (d *Changes) Paths(ctx context.Context) ([]string, error) {
 // OverlapTime.
 func AmountOf(c *app.Call, id thread.ThreadID) *app.CodeAmount { return AmountsOf(c, id)[id] }
 
+// AmountToLand is AmountOf with what others have pushed that a landing brings, too.
+func AmountToLand(c *app.Call, id thread.ThreadID) *app.CodeAmount {
+	return amountsOf(soon(c, ListRequest{Threads: []string{string(id)}, withPushed: true}))[id]
+}
+
 // SubjectsOf returns the subjects of the newest commits that a thread's branch has beyond its
 // target; nil if git cannot say it.
 func SubjectsOf(c *app.Call, t thread.Thread) []string {
@@ -475,7 +480,7 @@ func SubjectsOf(c *app.Call, t thread.Thread) []string {
 // StatusOf asks git how a thread's code stands and how much it changed, with what has landed; nil
 // for what git cannot say within OverlapTime.
 func StatusOf(c *app.Call, id thread.ThreadID) (item *Item, amount *app.CodeAmount) {
-	found := soon(c, []string{string(id)})
+	found := soon(c, ListRequest{Threads: []string{string(id)}})
 	all := amountsOf(found)
 	addLanded(c, all, id)
 	if len(found) > 0 {
@@ -578,7 +583,7 @@ func AmountsOf(c *app.Call, ids ...thread.ThreadID) map[thread.ThreadID]*app.Cod
 	for i, id := range ids {
 		named[i] = string(id)
 	}
-	return amountsOf(soon(c, named))
+	return amountsOf(soon(c, ListRequest{Threads: named}))
 }
 
 func amountsOf(items []Item) map[thread.ThreadID]*app.CodeAmount {
@@ -599,7 +604,7 @@ func amountsOf(items []Item) map[thread.ThreadID]*app.CodeAmount {
 // FullyLanded returns those threads that have no commit which has not landed, as far as git says it
 // within OverlapTime.
 func FullyLanded(c *app.Call, ids []string) (landed []thread.ThreadID) {
-	for _, item := range soon(c, ids) {
+	for _, item := range soon(c, ListRequest{Threads: ids}) {
 		if item.Ahead != nil && (*item.Ahead == 0 || item.Landed != nil && *item.Landed) {
 			landed = append(landed, item.ThreadID)
 		}
@@ -608,13 +613,13 @@ func FullyLanded(c *app.Call, ids []string) (landed []thread.ThreadID) {
 }
 
 // soon is List of some threads within OverlapTime; nil if git cannot say it.
-func soon(c *app.Call, ids []string) []Item {
-	if len(ids) == 0 {
+func soon(c *app.Call, in ListRequest) []Item {
+	if len(in.Threads) == 0 {
 		return nil
 	}
 	ctx, cancel := c.Project().Environment().Timeout(c.Context(), OverlapTime)
 	defer cancel()
-	d, err := List(c.Within(ctx), ListRequest{Threads: ids})
+	d, err := List(c.Within(ctx), in)
 	if err != nil {
 		return nil
 	}

@@ -78,13 +78,17 @@ func landingThere(ctx context.Context, repo *git.Repo, t thread.Thread, l thread
 	return with != "", err
 }
 
-// isElsewhere reports whether the commit of a landing is not in this clone, and another machine may have it.
-func isElsewhere(ctx context.Context, repo *git.Repo, code *thread.Code, l thread.CodeLanded) (bool, error) {
+// landedElsewhere reports whether the commit of a landing that its branch does not have is not in this clone, and another
+// machine may have it, or was only fetched.
+func landedElsewhere(ctx context.Context, repo *git.Repo, code *thread.Code, l thread.CodeLanded) (bool, error) {
 	if code.Machine == "" {
 		return false, nil
 	}
 	at, err := repo.Resolve(ctx, l.Commit)
-	return err == nil && at == "", err
+	if err != nil || at == "" {
+		return err == nil, err
+	}
+	return repo.Fetched(ctx, l.Onto, at)
 }
 
 // The values of Item.LandedGone: what became of a landing.
@@ -140,7 +144,7 @@ func CheckStillLanded(c *app.Call, t thread.Thread, branch string) error {
 		return err
 	}
 	short := l.Commit[:min(12, len(l.Commit))]
-	switch elsewhere, err := isElsewhere(c.Context(), repo, code, l); {
+	switch elsewhere, err := landedElsewhere(c.Context(), repo, code, l); {
 	case err != nil:
 		return err
 	case elsewhere:

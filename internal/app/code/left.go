@@ -9,15 +9,14 @@ import (
 	"leslie/thread"
 )
 
-// This file finds what only this machine has of code: whose worktree is on another one by now, or of threads
+// This file finds what only this machine has of code: whose worktree is, or was, on another one, or of threads
 // that were completed before it was committed.
 
 // LeftHere returns what only this machine has of the code of threads, without that of which git cannot say it
 // within OverlapTime.
 func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 	owners = slices.DeleteFunc(slices.Clone(owners), func(t thread.Thread) bool {
-		code := t.OwnedCode()
-		return code == nil || code.State != thread.CodeElsewhere && !completedHere(c, t)
+		return t.OwnedCode() == nil || !isElsewhere(c, t) && !completedHere(c, t)
 	})
 	if len(owners) == 0 {
 		return nil
@@ -28,6 +27,13 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 	}
 	ctx, cancel := c.Project().Environment().Timeout(c.Context(), OverlapTime)
 	defer cancel()
+	worktrees, err := repo.Worktrees(ctx)
+	if err != nil {
+		return nil
+	}
+	owners = slices.DeleteFunc(owners, func(t thread.Thread) bool { // of those, any number of which git has nothing
+		return t.OwnedCode().State == thread.CodeRemoved && !slices.ContainsFunc(worktrees, func(w git.Listed) bool { return w.Branch == t.Branch })
+	})
 	refs := make([]string, len(owners))
 	for i, t := range owners {
 		refs[i] = "refs/heads/" + t.Branch
@@ -36,16 +42,24 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 	if err != nil || len(tips) == 0 {
 		return nil
 	}
-	worktrees, err := repo.Worktrees(ctx)
-	if err != nil {
-		return nil
-	}
-	for _, t := range owners {
-		if l, err := leftOf(ctx, repo, t, tips["refs/heads/"+t.Branch], worktrees); err == nil && l != nil {
+	found := make([]*app.CodeLeft, len(owners))
+	SeveralAtOnce(len(owners), func(i int) {
+		if l, err := leftOf(ctx, repo, owners[i], tips[refs[i]], worktrees); err == nil {
+			found[i] = l
+		}
+	})
+	for _, l := range found {
+		if l != nil {
 			all = append(all, *l)
 		}
 	}
 	return all
+}
+
+// isElsewhere reports whether the worktree of a thread's code is on another machine, or was until it was removed.
+func isElsewhere(c *app.Call, t thread.Thread) bool {
+	code := t.OwnedCode()
+	return code.State == thread.CodeElsewhere || code.State == thread.CodeRemoved && code.Machine != "" && code.Machine != c.Project().Machine()
 }
 
 // completedHere reports whether a thread of a project on several machines was completed, and its worktree is on
@@ -65,10 +79,10 @@ func leftOf(
 		return nil, nil
 	}
 	l := &app.CodeLeft{ThreadID: t.ID, Branch: t.Branch}
-	if code.State == thread.CodeElsewhere {
-		l.Machine = code.Machine
-	} else {
+	if completed := code.State == thread.CodeReady; completed {
 		worktrees = nil
+	} else {
+		l.Machine = code.Machine
 	}
 	known, err := isSent(ctx, repo, code, tip)
 	if err != nil {

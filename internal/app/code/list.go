@@ -24,6 +24,7 @@ type ListRequest struct {
 	Threads         []string
 	app.ActorFilter     // who has claimed the thread
 	Limit           int // look at the first of them; 0: at all
+	withPushed      bool
 }
 
 // ListResult has the code of threads, ordered as in a list.
@@ -43,6 +44,9 @@ type Item struct {
 	// committed there when the thread was last handed on.
 	Machine     string `json:"machine,omitempty"`
 	Uncommitted int    `json:"uncommitted,omitempty"`
+	// NotCommitted has how many files were not committed on other machines, that of Machine among them, when they
+	// handed the thread on.
+	NotCommitted []NotCommitted `json:"notCommitted,omitempty"`
 	// Left is what this machine has of it that the other has not; nil for nothing.
 	Left *app.CodeLeft `json:"left,omitempty"`
 	// CheckedOut is what the worktree has checked out if it is not the thread's branch, ""
@@ -91,6 +95,14 @@ type Item struct {
 	owner  thread.Thread
 	origin thread.CodeOrigin
 	beyond int // how many commits it has that the target has not, whoever made them
+	// withPushed: what others have pushed counts where the branch can be moved forward to it, as a landing does.
+	withPushed bool
+}
+
+// NotCommitted is how many files of a thread were not committed on a machine.
+type NotCommitted struct {
+	Machine string `json:"machine"`
+	Files   int    `json:"files"`
 }
 
 // PushedCode is what others have pushed to a branch.
@@ -152,7 +164,7 @@ func List(c *app.Call, in ListRequest) (*ListResult, error) {
 	items := make([]Item, len(owners))
 	for i, t := range owners {
 		items[i] = itemOf(c, t)
-		items[i].origin = origins[i]
+		items[i].origin, items[i].withPushed = origins[i], in.withPushed
 	}
 	if len(items) > 0 {
 		if err := lookAtCode(c, items); err != nil {
@@ -192,6 +204,11 @@ func itemOf(c *app.Call, t thread.Thread) Item {
 		item.Machine = code.Machine
 		if code.Sent != nil {
 			item.Uncommitted = code.Sent.Uncommitted
+		}
+	}
+	for _, sent := range t.OwnedCode().AllSent() {
+		if sent.Machine != c.Project().Machine() && sent.Uncommitted > 0 {
+			item.NotCommitted = append(item.NotCommitted, NotCommitted{sent.Machine, sent.Uncommitted})
 		}
 	}
 	if how := t.OwnedCode().Removed; t.OwnedCode().State == thread.CodeRemoved && how != nil && (how.Landed || t.OwnedCode().LandedAt(how.Tip)) {
@@ -359,14 +376,20 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 	if err != nil {
 		return err
 	}
+	if ahead && item.withPushed && u.Behind == 0 {
+		head, ahead = u.Commit, false
+	}
 	if err := item.compare(ctx, repo, head, tips); err != nil || !ahead {
 		return err
 	}
-	item.Pushed = &PushedCode{u.Name, u.Ahead}
 	if item.Landed != nil && *item.Landed {
 		*item.Landed, err = hasLanded(ctx, repo, item.owner, u.Commit)
+		if err != nil || *item.Landed {
+			return err
+		}
 	}
-	return err
+	item.Pushed = &PushedCode{u.Name, u.Ahead}
+	return nil
 }
 
 // compare counts what the code and its target have that the other has not.
@@ -415,7 +438,7 @@ func (item *Item) compare(ctx context.Context, repo *git.Repo, head git.Commit, 
 
 // landedElsewhere notes that a landing's commit is not in this clone, if another machine can have it.
 func (item *Item) landedElsewhere(ctx context.Context, repo *git.Repo, l thread.CodeLanded) error {
-	elsewhere, err := isElsewhere(ctx, repo, item.owner.OwnedCode(), l)
+	elsewhere, err := landedElsewhere(ctx, repo, item.owner.OwnedCode(), l)
 	if elsewhere {
 		item.LandedElsewhere = &l
 	}

@@ -72,10 +72,16 @@ func send(c *app.Call, repo *git.Repo, t thread.Thread, travel app.Travel) (*thr
 		return nil, nil, err
 	}
 	next := &thread.CodeSent{Machine: c.Project().Machine(), At: c.Now(), Tip: string(tip)}
-	if code.Machine == next.Machine {
-		next.Uncommitted = uncommittedIn(c, repo, t)
-	} else if known, err := isSent(ctx, repo, code, tip); known || err != nil {
-		return nil, nil, err
+	next.Uncommitted = uncommittedIn(c, repo, t)
+	if code.Machine != next.Machine {
+		known, err := isSent(ctx, repo, code, tip)
+		if err != nil {
+			return nil, nil, err
+		}
+		told := slices.ContainsFunc(code.AllSent(), func(s thread.CodeSent) bool { return s.Machine == next.Machine && s.Uncommitted != next.Uncommitted })
+		if known && !told {
+			return nil, nil, nil
+		}
 	}
 	for _, was := range code.AllSent() {
 		switch {
@@ -112,32 +118,33 @@ func push(c *app.Call, repo *git.Repo, t thread.Thread) error {
 
 // isSent reports whether what was sent of a branch has a commit, or the branch began there.
 func isSent(ctx context.Context, repo *git.Repo, code *thread.Code, tip git.Commit) (bool, error) {
-	if string(tip) == code.Start {
+	others := []git.Commit{git.Commit(code.Start)}
+	for _, sent := range code.AllSent() {
+		others = append(others, git.Commit(sent.Tip))
+	}
+	if slices.Contains(others, tip) {
 		return true, nil
 	}
-	for _, sent := range code.AllSent() {
-		if sent.Tip == string(tip) {
-			return true, nil
-		}
-		at, err := repo.Resolve(ctx, sent.Tip)
-		if err != nil || at == "" {
-			continue
-		}
-		if has, err := repo.Contains(ctx, at, tip); err != nil || has {
-			return has, err
-		}
-	}
-	return false, nil
+	lacking, err := repo.CommitsNotIn(ctx, []git.Commit{tip}, others)
+	return err == nil && len(lacking) == 0, err
 }
 
-// uncommittedIn is how many files and folders of a thread's worktree are not committed, 0 where
-// git cannot say it.
+// uncommittedIn is how many files and folders are not committed in a thread's worktree, or in one that is left here of code
+// that is elsewhere, or removed; 0 where git cannot say it.
 func uncommittedIn(c *app.Call, repo *git.Repo, t thread.Thread) int {
 	dir, code := WorktreeDir(c, t), t.OwnedCode()
-	if code.State != thread.CodeReady || FolderMissing(dir) || FolderMissing(code.Admin) {
+	w := repo.Worktree(dir, code.Admin)
+	switch {
+	case code.State == thread.CodeElsewhere, code.State == thread.CodeRemoved:
+		in, err := repo.CheckedOut(c.Context(), t.Branch)
+		if err != nil || in == nil || in.Missing {
+			return 0
+		}
+		w = in.Worktree
+	case code.State != thread.CodeReady || FolderMissing(dir) || FolderMissing(code.Admin):
 		return 0
 	}
-	status, err := repo.Worktree(dir, code.Admin).Status(c.Context())
+	status, err := w.Status(c.Context())
 	if err != nil {
 		return 0
 	}
@@ -229,6 +236,11 @@ func warnOfHeld(c *app.Call, repo *git.Repo, id thread.ThreadID, sent thread.Cod
 func bring(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeSent, tips map[string]git.Commit) error {
 	ctx, own := c.Context(), "refs/heads/"+t.Branch
 	tip, came := git.Commit(sent.Tip), git.MachineRef(sent.Machine, t.Branch)
+	if tips[own] == "" && t.Status.Terminated() && t.OwnedCode().LandedAt(sent.Tip) {
+		if at, err := repo.Resolve(ctx, sent.Tip); err != nil || at != "" {
+			return err // it is where it landed, and needs no branch
+		}
+	}
 	if tips[came] != tip {
 		if err := commitsCome(c, repo, t, sent); err != nil {
 			return err
@@ -329,15 +341,26 @@ func WarnOfLandingsElsewhere(c *app.Call, branch string) {
 		return
 	}
 	slices.SortFunc(all, func(a, b landing) int { return b.At.Compare(a.At) })
+	tip, err := repo.Branch(c.Context(), branch)
+	if err != nil || tip == "" {
+		return
+	}
 	var lacks []string
 	for _, l := range all[:min(len(all), mostLandings)] {
-		if at, err := repo.Resolve(c.Context(), l.Commit); err == nil && at == "" {
+		at, err := repo.Resolve(c.Context(), l.Commit)
+		lacking := err == nil && at == ""
+		if err == nil && at != "" {
+			if has, err := repo.Contains(c.Context(), tip, at); err == nil && !has {
+				lacking, _ = repo.Fetched(c.Context(), branch, at)
+			}
+		}
+		if lacking {
 			lacks = append(lacks, string(l.id))
 		}
 	}
 	if len(lacks) > 0 {
 		here := thread.Thread{ID: thread.ThreadID(branch)}
-		c.Warn(here.CodeBehind("what landed on other machines ("+app.Joined(lacks)+")", len(lacks), "git pull, on "+branch+" and before you land,"))
+		c.Warn(here.CodeBehind("other machines, which landed "+app.Joined(lacks), len(lacks), "git pull --no-rebase"))
 	}
 }
 

@@ -174,7 +174,12 @@ func (in TransferRequest) grant() thread.NewGrant {
 	return thread.NewGrant{Thread: in.Thread, Scope: in.Scope, Reason: in.Reason, Timeout: in.Timeout, Fallback: in.Fallback}
 }
 
-func handOff(c *app.Call, in TransferRequest, claimFor time.Duration) (*TransferResult, error) {
+func handOff(c *app.Call, in TransferRequest, claimFor time.Duration) (d *TransferResult, err error) {
+	defer func() {
+		if err == nil && d.Changed {
+			c.WarnUncommittedHere(d.ThreadID)
+		}
+	}()
 	if in.ToActor != "" {
 		unheard, err := receiver(c, in)
 		if err != nil {

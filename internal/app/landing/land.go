@@ -232,8 +232,10 @@ func land(c *app.Call, at landsAt, in Request) (*Item, error) {
 		return item, err
 	}
 	switch {
-	case result.Status == merging.NothingToDo, result.Status == merging.Planned:
+	case result.Status == merging.NothingToDo:
 		item.Changes = code.AmountOf(c, at.thread.ID)
+	case result.Status == merging.Planned:
+		item.Changes = code.AmountToLand(c, at.thread.ID)
 	case item.Commit != nil:
 		item.Changes = code.LandedAmount(c, at.thread.ID)
 	}

@@ -307,15 +307,16 @@ func (in *codeInputs) add(p *Planning, t thread.Thread, worktrees []git.Listed) 
 	return in.warnRewritten(p, source)
 }
 
-// sent warns of what a source, at tip, has on another machine and was not committed there, and of
+// sent warns of what a source, at tip, has on other machines and was not committed there, and of
 // commits that its branch here has and that machine lacks: they stay out.
 func (in *codeInputs) sent(p *Planning, t thread.Thread, tip git.Commit) error {
 	code := t.OwnedCode()
-	if p.looking || code.State != thread.CodeElsewhere || code.Sent == nil {
+	if p.looking {
 		return nil
 	}
-	if code.Sent.Uncommitted > 0 {
-		p.call.Warn(warnings.UncommittedElsewhere.New(fact.Of("threadId", t.ID), fact.Of("machine", code.Machine), fact.Of("count", code.Sent.Uncommitted)))
+	p.call.Warn(t.UncommittedElsewhere(p.call.Machine)...)
+	if code.State != thread.CodeElsewhere || code.Sent == nil {
+		return nil
 	}
 	here, err := in.repo.Branch(in.ctx, t.Branch)
 	if err != nil || here == "" || here == tip {

@@ -63,6 +63,8 @@ type Call struct {
 	Now   func() time.Time
 	// Root is the project's folder, absolute.
 	Root string
+	// Machine is this machine's name in a project on several, "" for the only one.
+	Machine string
 	// Doubted: see thread.Stamp.
 	Doubted bool
 	// Repository finds the repository of a thread's code. Errors: T801, T509.

@@ -538,7 +538,7 @@ type RemoteStatusResult struct {
 	Machines []app.Machine `json:"machines"`
 }
 
-// RemoteStatus says how this machine's copy stands. It brings nothing up to date. Errors:
+// RemoteStatus says how this machine's copy stands, once it has what the log has, as far as that is possible. Errors:
 // those of reading.
 func RemoteStatus(c *app.Call, _ RemoteStatusRequest) (*RemoteStatusResult, error) {
 	c.ReadOnly()
@@ -557,7 +557,18 @@ func RemoteStatus(c *app.Call, _ RemoteStatusRequest) (*RemoteStatusResult, erro
 	}
 	url := connectURL(l.Remote)
 	d.Connected, d.Project, d.URL, d.Machine = true, &l.Remote.Project, &url, &l.Machine
-	if err := d.ask(c); err != nil {
+	err = d.ask(c)
+	if err == nil && *d.Lag > 0 {
+		if notes, refreshed := c.Store().Refresh(c.Context(), nil); refreshed == nil {
+			c.Warn(notes...)
+			if v, err = c.Store().View(c.Context(), func(*thread.State) error { return nil }); err != nil {
+				return nil, err
+			}
+			d.Revision = v.Revision
+			err = d.ask(c)
+		}
+	}
+	if err != nil {
 		d.Reason, d.Hint = codes.Reason(err), codes.Of(err).Hint()
 		d.Diverged, d.Damaged = codes.Has(err, codes.RemoteDiverged), codes.Has(err, codes.RemoteDamaged)
 	}

@@ -217,9 +217,13 @@ func Renew(c *app.Call, in HolderRequest) (*ClaimResult, error) {
 // Release ends the caller's claim; a person may end anybody's. Errors: T903, T101,
 // T105, T108, and those of a write.
 func Release(c *app.Call, in HolderRequest) (*ClaimResult, error) {
-	return changeClaim(c, in, func(s *thread.State, id string, stamp thread.Stamp) (thread.Thread, error) {
+	d, err := changeClaim(c, in, func(s *thread.State, id string, stamp thread.Stamp) (thread.Thread, error) {
 		return s.Release(id, in.Reason, stamp)
 	})
+	if err == nil && d.Changed {
+		c.WarnUncommittedHere(app.OrZero(d.ThreadID))
+	}
+	return d, err
 }
 
 func changeClaim(c *app.Call, in HolderRequest, do func(*thread.State, string, thread.Stamp) (thread.Thread, error)) (*ClaimResult, error) {

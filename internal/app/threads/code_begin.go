@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"leslie/codes"
 	"leslie/internal/app"
@@ -28,12 +29,18 @@ func BringCode(c *app.Call, id thread.ThreadID) (worktree string) {
 	if err != nil {
 		return ""
 	}
+	c.Warn(t.UncommittedElsewhere(c.Project().Machine())...)
 	call := c.ForCommand("code setup")
 	d, err := code.Setup(call, code.SetupRequest{Thread: string(id)})
 	c.Include(call)
 	if err != nil {
 		if e := codes.Of(err); e != nil {
-			c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", id), fact.Of("machine", t.OwnedCode().Machine), fact.Of("reason", e.Error()), fact.Of("next", cmp.Or(code.WhatBrings(err), "leslie code setup "+string(id)))))
+			reason, brings := strings.TrimSuffix(e.Error(), "."), cmp.Or(code.WhatBrings(err), "leslie code setup "+string(id))
+			if e.Code() == codes.LandingBlocked {
+				reason = "in " + e.Facts().Text("path") + ", " + codes.Reason(e) + " (" + e.Facts().Text("paths") + ")"
+				brings = "leslie code setup " + string(id) + ", once they are committed or moved,"
+			}
+			c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", id), fact.Of("machine", t.OwnedCode().Machine), fact.Of("reason", reason), fact.Of("next", brings)))
 		}
 		return ""
 	}

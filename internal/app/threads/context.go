@@ -128,6 +128,8 @@ type ContextFile struct {
 	Size int64  `json:"size"`
 	// Inherited: the thread began with a file of that name, from its parent.
 	Inherited bool `json:"inherited,omitempty"`
+	// VersionOf is the file of which it is the version of another machine, which could not be merged.
+	VersionOf string `json:"versionOf,omitempty"`
 }
 
 // Context collects what a thread's agent needs to know. If a reference cannot be read,
@@ -311,7 +313,7 @@ func contextFiles(entries []store.Entry) []ContextFile {
 	var out []ContextFile
 	for _, e := range entries {
 		if e.Type == store.TypeFile {
-			out = append(out, ContextFile{Path: e.Path, Size: e.Size})
+			out = append(out, ContextFile{Path: e.Path, Size: e.Size, VersionOf: store.VersionBeside(e.Path)})
 		}
 	}
 	return out

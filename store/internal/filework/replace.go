@@ -171,8 +171,11 @@ func (w Work) putBeside(p *thread.Pending, step thread.Step) error {
 	return w.Rename(step.From, to)
 }
 
+// Beside is in the name of what an operation puts beside a file, before the operation's.
+const Beside = ".merge-"
+
 // besideMark is what a name gets that an operation puts beside another.
-func besideMark(p *thread.Pending) string { return ".merge-" + string(p.Operation) }
+func besideMark(p *thread.Pending) string { return Beside + string(p.Operation) }
 
 // alike reports whether two files have the same content and executable bits.
 func (w Work) alike(a, b string) bool {

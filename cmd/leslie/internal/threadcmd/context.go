@@ -140,6 +140,9 @@ func fileLines(files []threads.ContextFile) []string {
 		if f.Inherited {
 			line += ", inherited from the parent"
 		}
+		if f.VersionOf != "" {
+			line += ", another machine's version of " + f.VersionOf
+		}
 		out = append(out, line+")")
 	}
 	return out

@@ -302,6 +302,9 @@ func (d StatusText) Text(p *page.Page) {
 			size = "  " + page.Plural(int(*a.Size), "byte")
 		}
 		p.Line("  %s%s", a.Path, size)
+		if a.VersionOf != "" {
+			p.Line("    another machine's version of %s: take over what you need, delete it, then leslie publish %s", a.VersionOf, d.ThreadID)
+		}
 	}
 	if d.Artifacts.Truncated {
 		p.Line("  (%d of %d shown; leslie artifacts %s --limit 0 shows all)", len(d.Artifacts.Items), d.Artifacts.Total,
@@ -338,14 +341,17 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 	if i.LandedGone != "" {
 		p.Line("now: %s (leslie land %s says what to do)", i.Standing(), id)
 	}
-	if i.State == thread.CodeRemoved {
-		return
-	}
 	if i.Left != nil {
 		p.Line("only here: %s", page.LeftText(*i.Left, p.Place(i.Left.Worktree)))
 	}
-	if i.Machine != "" && i.Uncommitted > 0 {
-		p.Line("not committed on %s: %s, which stay there", i.Machine, page.Plural(i.Uncommitted, "file"))
+	for _, l := range i.NotCommitted {
+		p.Line("not committed on %s: %s, which stay there", l.Machine, page.Plural(l.Files, "file"))
+	}
+	if i.State == thread.CodeRemoved {
+		return
+	}
+	if i.Pushed != nil {
+		p.Line("not in it: %s has %s that %s lacks (git merge %s, in its worktree)", i.Pushed.Upstream, page.Plural(i.Pushed.Commits, "commit"), i.Branch, i.Pushed.Upstream)
 	}
 	if i.BranchGone || app.OrZero(i.Busy) != "" {
 		p.Line("now: %s (leslie code %s)", i.Standing(), id)
