@@ -213,6 +213,11 @@ func (s *Store) sameLog(ctx context.Context, w *state.Writer, now *state.Loaded)
 	}
 	if now.Operation != nil && now.Operation.Chain != "" {
 		line, err := s.opts.Link.LineOf(ctx, now.Operation, now.Revision)
+		if codes.Has(err, codes.RemoteDiverged) {
+			if head, failed := s.opts.Link.Head(ctx, s.now); failed == nil && thread.Revision(head.Seq) < now.Revision {
+				err = s.endsEarly(ctx, now, head)
+			}
+		}
 		if err != nil {
 			return now, err
 		}

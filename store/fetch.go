@@ -13,6 +13,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/internal/ledger"
+	"leslie/internal/scope"
 	"leslie/merge"
 	"leslie/store/internal/content"
 	"leslie/store/internal/filework"
@@ -288,6 +289,26 @@ func (f *fetching) merge(base *os.Root, rel string, at thread.BlobID, had, get c
 		return nil, err
 	}
 	return &plan.Files[0], nil
+}
+
+// Unpublished returns the files of a thread that were changed, added or deleted here since this machine published or
+// fetched them last. Errors: T507, T509, T904.
+func (s *Store) Unpublished(ctx context.Context, id thread.ThreadID) ([]string, error) {
+	list, _, err := s.PublishedList(id)
+	if err != nil {
+		return nil, err
+	}
+	return s.Compare(ctx, id, list, scope.Set{})
+}
+
+// PublishedList returns the list of a thread's files that this machine published or fetched last, and its name in
+// thread.Published. Errors: T509.
+func (s *Store) PublishedList(id thread.ThreadID) (list content.Manifest, name thread.BlobID, err error) {
+	if list, err = replica.ListOf(s.disk, id); err != nil {
+		return nil, "", err
+	}
+	name, _, err = list.Plain()
+	return list, name, err
 }
 
 // remoteMark begins the names of operations that bring files here, and so is in the name of a version that was put

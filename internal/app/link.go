@@ -175,8 +175,6 @@ type Machine struct {
 	Own  bool            `json:"own"`
 	Last time.Time       `json:"last"` // its newest operation
 	Seq  thread.Revision `json:"seq"`
-	// Operations is how many of the last operations are its own.
-	Operations int `json:"operations"`
 }
 
 // machinesOf is how many of the last operations are looked at for machines.
@@ -185,17 +183,13 @@ const machinesOf = 1000
 // Machines returns the machines that made the last operations of a project on several machines, the latest first.
 // Errors: those of reading.
 func (c *Call) Machines() ([]Machine, error) {
-	all, at := []Machine{}, map[string]int{}
+	all := []Machine{}
 	h, err := c.store.History(c.ctx, store.HistoryQuery{Limit: machinesOf})
 	for _, op := range h.Operations {
 		name := cmp.Or(op.Machine, c.project.Machine()) // before the project had a log, which this machine filled
-		i, known := at[name]
-		if !known {
-			i = len(all)
-			at[name] = i
+		if !slices.ContainsFunc(all, func(m Machine) bool { return m.Name == name }) {
 			all = append(all, Machine{Name: name, Own: name == c.project.Machine(), Last: op.Time, Seq: op.Seq})
 		}
-		all[i].Operations++
 	}
 	return all, err
 }

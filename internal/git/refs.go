@@ -107,12 +107,21 @@ func (r *Repo) BranchWith(ctx context.Context, c Commit, but ...string) (string,
 	return "", broken(err)
 }
 
+// RemotesWith returns the remotes that have a branch, as they were fetched or pushed to last.
+func (r *Repo) RemotesWith(ctx context.Context, branch string) (names []string, err error) {
+	out, err := r.at(ctx, command{args: []string{"for-each-ref", "--format=%(refname)", remotes + "*/" + branch}})
+	for _, ref := range strings.Fields(string(out)) {
+		names = append(names, strings.TrimSuffix(strings.TrimPrefix(ref, remotes), "/"+branch))
+	}
+	return names, broken(err)
+}
+
 // Fetched reports whether a branch of some remote, as it was fetched last, has a commit.
 func (r *Repo) Fetched(ctx context.Context, branch string, c Commit) (bool, error) {
 	if branch == "" {
 		return false, nil
 	}
-	out, err := r.at(ctx, command{args: []string{"for-each-ref", "--count=1", "--contains=" + string(c), "--format=%(refname)", "refs/remotes/*/" + branch}})
+	out, err := r.at(ctx, command{args: []string{"for-each-ref", "--count=1", "--contains=" + string(c), "--format=%(refname)", remotes + "*/" + branch}})
 	return err == nil && len(out) > 0, broken(err)
 }
 

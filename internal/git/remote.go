@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,6 +56,11 @@ func (r *Repo) reach(ctx context.Context, args []string, refspec string) error {
 		env:  []string{"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "SSH_ASKPASS_REQUIRE=never"},
 		args: append(args, "--", remote, refspec),
 	})
+	if f, ok := errors.AsType[*failure](err); ok && strings.Contains(f.stderr, "[rejected]") {
+		branch, _, _ := strings.Cut(refspec, ":")
+		branch = strings.TrimPrefix(branch, heads)
+		return unavailable(err, remote+" has commits of "+branch+" that it lacks here: git pull --no-rebase "+remote+" "+branch+" in its worktree, then repeat the call")
+	}
 	if err != nil && ctx.Err() == nil && within.Err() != nil {
 		return unavailable(err, "the remote "+remote+" did not answer within "+remoteFor.String())
 	}

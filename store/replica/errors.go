@@ -41,7 +41,7 @@ func Error(ctx context.Context, err error, op thread.OperationID) error {
 	case errors.Is(err, ledger.ErrGap):
 		return codes.RemoteDamaged.Wrap(err, reason)
 	case errors.Is(err, ledger.ErrMissing):
-		return codes.RemoteDiverged.Wrap(err, fact.Of("reason", "there is no log of this project"))
+		return lost(codes.RemoteDiverged.Wrap(err, fact.Of("reason", "there is no log of this project")))
 	}
 	return codes.RemoteUnreachable.Wrap(err, reason)
 }
@@ -54,7 +54,7 @@ func Sealed(err error) *codes.Error {
 
 // Denied is T402 for what the log's engine does not allow, without a next line.
 func Denied(err error) *codes.Error {
-	what, hint := "this on the project's remote", "Ask who runs the remote for credentials that allow it, and name their file in LESLIE_REMOTE_CREDS"
+	what, hint := "this call to the project's remote", "Ask who runs the remote for credentials that allow it, and name their file in LESLIE_REMOTE_CREDS"
 	if login, ok := errors.AsType[*ledger.LoginError](err); ok {
 		what = "connecting to the project's remote"
 		hint = "There are no credentials: name their file with --creds FILE, of which this machine keeps a copy, or in LESLIE_REMOTE_CREDS"
@@ -80,7 +80,7 @@ func Reason(err error) string {
 }
 
 // Diverged is T512.
-func Diverged(reason string) error { return codes.RemoteDiverged.New(fact.Of("reason", reason)) }
+func Diverged(reason string) *codes.Error { return codes.RemoteDiverged.New(fact.Of("reason", reason)) }
 
 // Parted is T512 for a log that has other operations than this machine knows, in the place of some.
 func Parted(reason string) error {
@@ -91,7 +91,13 @@ func Parted(reason string) error {
 
 // EndsEarly is T512 for a log that ends before what this machine knows.
 func EndsEarly(log, own thread.Revision) error {
-	return Diverged(fmt.Sprintf("it ends at revision %d, and this machine knows %d", log, own))
+	return lost(Diverged(fmt.Sprintf("it ends at revision %d, and this machine knows %d", log, own)))
+}
+
+// lost adds to T512 what to do where the servers have lost the log, or a part of it.
+func lost(err *codes.Error) *codes.Error {
+	return err.WithHint("The servers have lost something. leslie remote status on each machine shows what it knows: where the revision is greatest " +
+		"a person runs leslie remote restore --creds FILE, with an administrator's credentials. Until then leslie --offline reads what is here")
 }
 
 // Another is T512 for a log that has another operation at a revision than this machine.

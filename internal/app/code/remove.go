@@ -28,6 +28,19 @@ import (
 // cannot be deleted, the thread stays "removing": the same command, or doctor --repair, goes
 // on from what it finds, and code restore brings the worktree back.
 
+// RemotesWith returns the remotes of git that have a branch, as far as this clone knows.
+func RemotesWith(c *app.Call, branch string) []string {
+	repo, err := OpenRepo(c)
+	if err != nil {
+		return nil
+	}
+	names, err := repo.RemotesWith(c.Context(), branch)
+	if err != nil {
+		return nil
+	}
+	return names
+}
+
 // RemoveRequest names a thread that owns code.
 type RemoveRequest struct {
 	Thread string // "": the thread that the caller speaks for

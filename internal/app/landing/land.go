@@ -123,6 +123,8 @@ type RemovedCode struct {
 	Ref string `json:"ref,omitempty"`
 	// Ignored is how many files that git ignores the ref keeps, too.
 	Ignored int `json:"ignored,omitempty"`
+	// Remotes are those of git that have a branch of its name, as they were fetched or pushed to last.
+	Remotes []string `json:"remotes,omitempty"`
 }
 
 // Land lands the code of threads, each in operations of its own: where one cannot land, the
@@ -391,6 +393,7 @@ func follow(c *app.Call, id thread.ThreadID, landing thread.OperationID, item *I
 	}
 	if !removed.BranchKept {
 		item.Removed.Branch = removed.Branch
+		item.Removed.Remotes = code.RemotesWith(c, removed.Branch)
 	}
 }
 

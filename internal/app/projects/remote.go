@@ -338,8 +338,11 @@ type ConnectResult struct {
 	NoCode string `json:"noCode,omitempty"`
 	// Kept is the folder that has what this machine did alone after it had left the project, "" for nothing.
 	Kept string `json:"kept,omitempty"`
-	// Alone has the threads that only Kept has.
-	Alone []PartedThread `json:"alone,omitempty"`
+	// Alone has the threads that only Kept has, Notes the files of others that Kept has and the log has otherwise, or
+	// not at all, and Operations what was done alone, oldest first.
+	Alone      []PartedThread        `json:"alone,omitempty"`
+	Notes      []KeptNotes           `json:"notes,omitempty"`
+	Operations []app.OperationRecord `json:"operations,omitempty"`
 	// LastWrote is when the machine that the request names wrote last; null if it names none.
 	LastWrote *time.Time `json:"lastWrote,omitempty"`
 	// CredentialsNotKept: they are those that the environment names, of which the copy keeps none.

@@ -1,6 +1,7 @@
 package projects
 
 import (
+	"slices"
 	"strings"
 
 	"leslie/codes"
@@ -117,7 +118,33 @@ func comeBack(c *app.Call, link *replica.Link, in ConnectRequest, creds []byte) 
 	if d == nil {
 		return nil, nil, err
 	}
+	if err == nil {
+		d.Operations, err = doneAlone(c, store.Open(d.Kept, store.Options{}))
+	}
 	return c, d, err
+}
+
+// doneAlone returns the operations of a store that was kept which the log lacks, oldest first, without that of leaving.
+func doneAlone(c *app.Call, kept *store.Store) (alone []app.OperationRecord, err error) {
+	log, err := c.Store().History(c.Context(), store.HistoryQuery{})
+	if err != nil {
+		return nil, err
+	}
+	has := map[thread.OperationID]bool{}
+	for _, op := range log.Operations {
+		has[op.ID] = true
+	}
+	h, err := kept.History(c.Context(), store.HistoryQuery{})
+	for _, op := range h.Operations {
+		if has[op.ID] {
+			break
+		}
+		if op.Command != "remote leave" {
+			alone = append(alone, app.OperationOf(op, ""))
+		}
+	}
+	slices.Reverse(alone)
+	return alone, err
 }
 
 // notHere reports whether an error says that content could not be had.

@@ -12,6 +12,7 @@ import (
 	"leslie/internal/app"
 	"leslie/internal/app/code"
 	"leslie/internal/fact"
+	"leslie/internal/scope"
 	"leslie/store"
 	"leslie/store/replica"
 	"leslie/thread"
@@ -35,6 +36,8 @@ type RemoteRejoinResult struct {
 	// Operations are those of this copy that the log lacks, oldest first; Threads those threads.
 	Operations []app.OperationRecord `json:"operations"`
 	Threads    []PartedThread        `json:"threads"`
+	// Notes are files of threads that the log has otherwise, or not at all.
+	Notes []KeptNotes `json:"notes,omitempty"`
 	// Kept is the folder that has the copy as it was, "" in a dry run.
 	Kept string `json:"kept,omitempty"`
 	app.Change
@@ -49,6 +52,12 @@ type PartedThread struct {
 	Worktree string          `json:"worktree,omitempty"` // if it is there
 	// Other: the log has another thread of that id.
 	Other bool `json:"other,omitempty"`
+}
+
+// KeptNotes are files of a thread in a store that was kept, which are not as the log has them.
+type KeptNotes struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Paths    []string        `json:"paths"`
 }
 
 // RemoteRejoin moves a copy that has operations which the log lacks, and lacks some that the log has, into
@@ -146,6 +155,7 @@ func (d *RemoteRejoinResult) exchange(c *app.Call, l *replica.Link) error {
 	copied, err := replaceCopy(c, "parted", made, ConnectRequest{URL: d.URL}, creds)
 	if copied != nil {
 		d.Changed, d.Kept, d.Threads, d.Machine, d.Revision = true, copied.Kept, copied.Alone, copied.Machine, copied.Revision
+		d.Notes = copied.Notes
 	}
 	return err
 }
@@ -177,8 +187,43 @@ func replaceCopy(c *app.Call, why string, link *replica.Link, in ConnectRequest,
 	}
 	c.SetChanged(true)
 	c.Join(link)
-	d.Alone, err = partedThreads(c, before)
+	if d.Alone, err = partedThreads(c, before); err == nil {
+		d.Notes, err = differingNotes(c, store.Open(d.Kept, store.Options{}), d.Alone)
+	}
 	return d, err
+}
+
+// differingNotes returns the files that a store which was kept has of threads in the log, and which are not as the log
+// has them. What cannot be read is left out.
+func differingNotes(c *app.Call, kept *store.Store, alone []PartedThread) (all []KeptNotes, err error) {
+	now, err := threadsOf(c)
+	for _, t := range now {
+		if slices.ContainsFunc(alone, func(p PartedThread) bool { return p.ThreadID == t.ID }) {
+			continue
+		}
+		has, name, err := kept.PublishedList(t.ID)
+		switch {
+		case err != nil:
+			continue
+		case t.Published == nil:
+			has = nil
+		case name != t.Published.Manifest:
+			if has, err = c.Store().Manifest(t.Published.Manifest); err != nil {
+				return all, err
+			}
+		}
+		paths, err := kept.Compare(c.Context(), t.ID, has, scope.Set{})
+		if err != nil {
+			continue
+		}
+		paths = slices.DeleteFunc(paths, func(path string) bool { // not here, or deleted
+			return !app.Exists(filepath.Join(kept.Path(store.ThreadsDir), string(t.ID), filepath.FromSlash(path)))
+		})
+		if len(paths) > 0 {
+			all = append(all, KeptNotes{t.ID, paths})
+		}
+	}
+	return all, err
 }
 
 // newCopy makes a copy of a log in a folder that is made for it. Errors: those of Connect, T505.

@@ -108,11 +108,13 @@ type StatusResult struct {
 	References   []artifacts.ReferenceRecord   `json:"references"`
 	ReferencedBy []ReferencedBy                `json:"referencedBy"`
 	Artifacts    app.Items[artifacts.Artifact] `json:"artifacts"`
-	Approvals    []app.ApprovalRecord          `json:"approvals"`
-	Merges       []merging.Item                `json:"merges"`
-	Injections   []app.InjectionRecord         `json:"injections"`
-	Checkpoints  []app.CheckpointItem          `json:"checkpoints"`
-	Claim        *app.ClaimRecord              `json:"claim"`
+	// Unpublished are the files that are not as the other machines have them, or get them.
+	Unpublished []string              `json:"unpublished,omitempty"`
+	Approvals   []app.ApprovalRecord  `json:"approvals"`
+	Merges      []merging.Item        `json:"merges"`
+	Injections  []app.InjectionRecord `json:"injections"`
+	Checkpoints []app.CheckpointItem  `json:"checkpoints"`
+	Claim       *app.ClaimRecord      `json:"claim"`
 	// Former is the claim that somebody else took over or ended, while its holder may still
 	// be at work.
 	Former *thread.FormerClaim `json:"former,omitempty"`
@@ -193,6 +195,9 @@ func Status(c *app.Call, in StatusRequest) (*StatusResult, error) {
 		return nil, err
 	}
 	d.Artifacts = app.First(artifacts.ArtifactsOf(app.WithoutFolders(entries)), app.DefaultLimit)
+	if c.Project().Link() != nil {
+		d.Unpublished, _ = c.Store().Unpublished(c.Context(), d.ThreadID) // a folder that cannot be read is named elsewhere
+	}
 	if d.Code != nil {
 		d.Standing, d.Changes = code.StatusOf(c, d.ThreadID)
 	}

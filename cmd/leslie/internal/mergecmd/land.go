@@ -71,6 +71,9 @@ func landedText(p *page.Page, i *landing.Item) {
 	switch {
 	case i.Removed != nil && i.Removed.Branch != "":
 		p.Line("removed its worktree and its branch %s", i.Removed.Branch)
+		for _, remote := range i.Removed.Remotes {
+			p.Line("%s still has that branch: git push %s --delete %s", remote, remote, i.Removed.Branch)
+		}
 	case i.Removed != nil:
 		p.Line("removed its worktree; its branch stays")
 	case i.Kept != "":

@@ -144,9 +144,9 @@ func (d remoteRestoreText) Text(p *page.Page) {
 		p.Field("still damaged", c.What+" ("+where+")")
 	}
 	if len(d.Damaged) > 0 {
-		p.Line("next: leslie remote restore on a machine that has it")
+		p.Line("next, on a machine that has it: leslie remote restore")
 	} else {
-		p.Line("next: leslie remote status on the other machines")
+		p.Line("next: leslie remote status on the other machines; one that knows more, or something else, says what to do (T512)")
 	}
 }
 
@@ -177,24 +177,31 @@ func (d remoteRejoinText) Text(p *page.Page) {
 		p.Line("rejoined %s as %s, at revision %d", d.URL, d.Machine, d.Revision)
 	}
 	p.Line("what the log lacks, since revision %d:", d.Common)
-	var rows [][]string
-	for _, op := range d.Operations {
-		rows = append(rows, []string{string(op.OperationID), p.At(op.Time), op.Command, string(app.OrZero(op.ThreadID))})
-	}
-	p.Table("OPERATION TIME COMMAND THREAD", rows)
+	operationsTable(p, d.Operations)
 	partedText(p, d.Threads)
 	if !d.Changed {
 		p.Line("next: leslie remote rejoin  (keeps this copy beside the project, and makes a new one of the log)")
 		return
 	}
 	p.Line("the copy as it was: leslie -C %s --offline history", p.Place(d.Kept))
-	keptNotesText(p, d.Kept)
+	keptNotesText(p, d.Kept, d.Notes)
 	p.Line("next: leslie list")
 }
 
-// keptNotesText says where the notes are of a store that was kept.
-func keptNotesText(p *page.Page, kept string) {
+func operationsTable(p *page.Page, operations []app.OperationRecord) {
+	var rows [][]string
+	for _, op := range operations {
+		rows = append(rows, []string{string(op.OperationID), p.At(op.Time), op.Command, string(app.OrZero(op.ThreadID))})
+	}
+	p.Table("OPERATION TIME COMMAND THREAD", rows)
+}
+
+// keptNotesText says where the notes are of a store that was kept, and which of them the project has otherwise.
+func keptNotesText(p *page.Page, kept string, differ []projects.KeptNotes) {
 	p.Line("its notes, to take over what you need: %s", p.Place(filepath.Join(kept, app.StoreFolder, "threads")))
+	for _, n := range differ {
+		p.Line("  not as in the project: %s/%s", n.ThreadID, strings.Join(n.Paths, ", "+string(n.ThreadID)+"/"))
+	}
 }
 
 // partedText says how threads that the log lacks are made again.
@@ -275,9 +282,9 @@ func (d remoteStatusText) Text(p *page.Page) {
 		if m.Own {
 			name += " (this one)"
 		}
-		rows = append(rows, []string{name, strconv.Itoa(m.Operations), strconv.Itoa(int(m.Seq)), p.At(m.Last)})
+		rows = append(rows, []string{name, strconv.Itoa(int(m.Seq)), p.At(m.Last)})
 	}
-	p.Table("MACHINE OPERATIONS NEWEST AT", rows)
+	p.Table("MACHINE NEWEST AT", rows)
 }
 
 // RemoteStatus is the command leslie remote status.
@@ -428,8 +435,9 @@ func (d connectText) Text(p *page.Page) {
 		page.Plural(d.Threads, "thread"))
 	p.Field("machine", d.Machine)
 	if d.Kept != "" {
-		p.Line("what was done here alone: leslie -C %s history", p.Place(d.Kept))
-		keptNotesText(p, d.Kept)
+		p.Line("what was done here alone, and is in %s:", p.Place(d.Kept))
+		operationsTable(p, d.Operations)
+		keptNotesText(p, d.Kept, d.Notes)
 		partedText(p, d.Alone)
 	}
 	if d.LastWrote != nil {

@@ -306,6 +306,9 @@ func (d StatusText) Text(p *page.Page) {
 			p.Line("    another machine's version of %s: take over what you need, delete it, then leslie publish %s", a.VersionOf, d.ThreadID)
 		}
 	}
+	if len(d.Unpublished) > 0 {
+		p.Line("not published: %s (leslie publish %s)", app.Joined(d.Unpublished), d.ThreadID)
+	}
 	if d.Artifacts.Truncated {
 		p.Line("  (%d of %d shown; leslie artifacts %s --limit 0 shows all)", len(d.Artifacts.Items), d.Artifacts.Total,
 			d.ThreadID)
@@ -336,7 +339,7 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 		return
 	}
 	if l := i.LandedElsewhere; l != nil {
-		p.Line("now: it landed on another machine, and %s here does not have that yet (git pull)", cmp.Or(l.Onto, string(l.Into)))
+		p.Line("now: it landed on another machine, and %s here does not have that yet (git pull, once it is pushed)", cmp.Or(l.Onto, string(l.Into)))
 	}
 	if i.LandedGone != "" {
 		p.Line("now: %s (leslie land %s says what to do)", i.Standing(), id)
