@@ -144,6 +144,11 @@ func Has(err error, c Code) bool {
 	return e != nil && e.code == c
 }
 
+// OfPath wraps an error of the system about a file or folder, for T505 and T509.
+func (c Code) OfPath(path string, err error) *Error {
+	return c.Wrap(err, fact.Of("path", path), fact.Of("reason", Reason(err)))
+}
+
 // Reason describes the cause of an error for its fact "reason": the same fact of a coded
 // error, otherwise the error's text without a path, which has its own fact.
 func Reason(err error) string {

@@ -315,12 +315,12 @@ func ReadConfig(path string, users bool) (Config, error) {
 		return Config{}, nil
 	}
 	if err != nil {
-		return Config{}, codes.ReadFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
+		return Config{}, codes.ReadFailed.OfPath(path, err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, MaxConfig+1))
 	if err != nil {
-		return Config{}, codes.ReadFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
+		return Config{}, codes.ReadFailed.OfPath(path, err)
 	}
 	if len(data) > MaxConfig {
 		return Config{}, BadConfig(path, "", "it is larger than 1 MiB")

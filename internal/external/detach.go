@@ -45,7 +45,7 @@ func Start(argv []string, dir string, env []string, input []byte) error {
 func Detach(argv []string, dir string, env []string, log string) (ended <-chan struct{}, err error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, codes.WriteFailed.Wrap(err, fact.Of("path", log), fact.Of("reason", codes.Reason(err)))
+		return nil, codes.WriteFailed.OfPath(log, err)
 	}
 	defer out.Close()
 	cmd := exec.Command(argv[0], argv[1:]...)

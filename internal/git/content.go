@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"leslie/codes"
-	"leslie/internal/fact"
 )
 
 // Content returns the tree that a worktree would have if all that git does not ignore
@@ -104,7 +103,7 @@ func copyIndex(from, to string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return codes.ReadFailed.Wrap(err, fact.Of("path", from), fact.Of("reason", codes.Reason(err)))
+		return codes.ReadFailed.OfPath(from, err)
 	}
 	if err = os.WriteFile(to, data, 0o600); err == nil {
 		err = os.Chtimes(to, written, written)

@@ -14,7 +14,6 @@ import (
 	"strconv"
 
 	"leslie/codes"
-	"leslie/internal/fact"
 )
 
 // This file reads and hashes the files of a worktree as their bytes are, without git: no
@@ -168,5 +167,5 @@ func modeOf(info fs.FileInfo) string {
 }
 
 func readFailed(name string, err error) error {
-	return codes.ReadFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", codes.Reason(err)))
+	return codes.ReadFailed.OfPath(name, err)
 }

@@ -69,7 +69,7 @@ func writeFailed(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return codes.WriteFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
+	return codes.WriteFailed.OfPath(path, err)
 }
 
 // leaving runs a git that may leave lock files, with the lock of leslie's that it inherits.

@@ -148,7 +148,7 @@ func (n Names) MakeWorktrees(c *app.Call) (dir string, made bool, err error) {
 	}
 	dir = c.Store().Path("worktrees")
 	if err = os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", false, codes.WriteFailed.Wrap(err, fact.Of("path", c.Store().Relative(dir)), fact.Of("reason", codes.Reason(err)))
+		return "", false, codes.WriteFailed.OfPath(c.Store().Relative(dir), err)
 	}
 	return dir, err == nil, nil
 }

@@ -67,7 +67,7 @@ func FileOf(c *app.Call, id thread.ThreadID, name string) (content []byte, execu
 func readIn(dir, name string) (content []byte, executable bool, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, false, codes.ReadFailed.Wrap(err, fact.Of("path", dir), fact.Of("reason", codes.Reason(err)))
+		return nil, false, codes.ReadFailed.OfPath(dir, err)
 	}
 	defer root.Close()
 	info, err := root.Lstat(name)
@@ -83,7 +83,7 @@ func readIn(dir, name string) (content []byte, executable bool, err error) {
 		content, err = root.ReadFile(name)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-		err = codes.ReadFailed.Wrap(err, fact.Of("path", path.Join(dir, name)), fact.Of("reason", codes.Reason(err)))
+		err = codes.ReadFailed.OfPath(path.Join(dir, name), err)
 	}
 	return content, err == nil && info.Mode()&0o100 != 0, err
 }

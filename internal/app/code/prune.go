@@ -176,8 +176,10 @@ func (d *PruneResult) pruneLeft(c *app.Call, repo *git.Repo, t thread.Thread) (f
 		}
 	}
 	err = unlessMoved(repo.UpdateRef(ctx, "refs/heads/"+t.Branch, "", tip, "leslie: prune"))
-	if err == nil {
-		_, err = repo.DeleteIfReachable(ctx, git.MachineRef(sent.Machine, t.Branch))
+	for _, came := range t.OwnedCode().AllSent() {
+		if err == nil {
+			_, err = repo.DeleteIfReachable(ctx, git.MachineRef(came.Machine, t.Branch))
+		}
 	}
 	return true, err
 }

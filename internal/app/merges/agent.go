@@ -79,7 +79,7 @@ func (w *mergeWorker) folder() (string, error) {
 	}
 	made, err := os.MkdirTemp("", "leslie-merge-")
 	if err != nil {
-		return "", codes.WriteFailed.Wrap(err, fact.Of("path", os.TempDir()), fact.Of("reason", codes.Reason(err)))
+		return "", codes.WriteFailed.OfPath(os.TempDir(), err)
 	}
 	w.base = app.ResolveLinks(made)
 	return w.base, nil

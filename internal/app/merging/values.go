@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"leslie/codes"
-	"leslie/internal/fact"
 	"leslie/store"
 	"leslie/thread"
 )
@@ -56,7 +55,7 @@ func shown(s string) string {
 }
 
 func cannotWrite(path string, err error) error {
-	return codes.WriteFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
+	return codes.WriteFailed.OfPath(path, err)
 }
 
 // maxAnswer is the size limit of an agent's file, in bytes.

@@ -248,7 +248,7 @@ func cannotReadSource(name string, err error) error {
 	if err == nil || codes.Of(err) != nil {
 		return err
 	}
-	return codes.ReadFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", codes.Reason(err))).WithNext("leslie help import")
+	return codes.ReadFailed.OfPath(name, err).WithNext("leslie help import")
 }
 
 func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -122,7 +122,7 @@ func readCredentials(file string) ([]byte, error) {
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, codes.ReadFailed.Wrap(err, fact.Of("path", file), fact.Of("reason", codes.Reason(err))).
+		return nil, codes.ReadFailed.OfPath(file, err).
 			WithHint("Check the path that --creds names").WithNext("leslie help remote")
 	}
 	return data, nil

@@ -110,7 +110,7 @@ func isLoopback(address string) bool {
 // write writes the files, if none of them is there.
 func (d *RemoteConfigResult) write(files []ledger.SetupFile) error {
 	if err := os.MkdirAll(d.Dir, 0o700); err != nil {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", d.Dir), fact.Of("reason", codes.Reason(err)))
+		return codes.WriteFailed.OfPath(d.Dir, err)
 	}
 	for _, f := range files {
 		name := filepath.Join(d.Dir, f.Name)

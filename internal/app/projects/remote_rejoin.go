@@ -209,7 +209,7 @@ func differingNotes(c *app.Call, kept *store.Store, alone []PartedThread) (all [
 			has = nil
 		case name != t.Published.Manifest:
 			if has, err = c.Store().Manifest(t.Published.Manifest); err != nil {
-				return all, err
+				continue
 			}
 		}
 		paths, err := kept.Compare(c.Context(), t.ID, has, scope.Set{})
@@ -297,5 +297,5 @@ func cannotWrite(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return codes.WriteFailed.Wrap(err, fact.Of("path", path), fact.Of("reason", codes.Reason(err)))
+	return codes.WriteFailed.OfPath(path, err)
 }

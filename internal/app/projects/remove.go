@@ -209,7 +209,7 @@ func rewrite(c *app.Call, name string, text []byte) error {
 		return err
 	}
 	if err := os.Remove(filepath.Join(c.Project().Root(), name)); err != nil {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", codes.Reason(err)))
+		return codes.WriteFailed.OfPath(name, err)
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func removeStore(dir string) error {
 		err = os.RemoveAll(aside)
 	}
 	if err != nil {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", dir), fact.Of("reason", codes.Reason(err)))
+		return codes.WriteFailed.OfPath(dir, err)
 	}
 	return nil
 }

@@ -261,7 +261,7 @@ func (s *settingUp) belongs(p setup.Piece, file *setupFile) (bool, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	} else if err != nil {
-		return false, codes.ReadFailed.Wrap(err, fact.Of("path", p.Only), fact.Of("reason", codes.Reason(err)))
+		return false, codes.ReadFailed.OfPath(p.Only, err)
 	}
 	return !sameFolder(path, file.path), nil // a link to it has all that it imports
 }

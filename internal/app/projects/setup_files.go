@@ -95,7 +95,7 @@ func (f *setupFile) read() error {
 	case errors.Is(err, os.ErrNotExist):
 		return nil
 	case err != nil:
-		return codes.ReadFailed.Wrap(err, fact.Of("path", f.shown), fact.Of("reason", codes.Reason(err)))
+		return codes.ReadFailed.OfPath(f.shown, err)
 	case !info.Mode().IsRegular():
 		return codes.WriteFailed.New(fact.Of("path", f.shown), fact.Of("reason", "it is not a regular file"))
 	case info.Size() > app.MaxConfig:
@@ -103,7 +103,7 @@ func (f *setupFile) read() error {
 	}
 	data, err := os.ReadFile(f.path)
 	if err != nil {
-		return codes.ReadFailed.Wrap(err, fact.Of("path", f.shown), fact.Of("reason", codes.Reason(err)))
+		return codes.ReadFailed.OfPath(f.shown, err)
 	}
 	f.old, f.perm = append([]byte{}, data...), info.Mode().Perm()
 	f.text = f.old
@@ -142,7 +142,7 @@ func (f *setupFile) put(from, to []byte) (undurable, err error) {
 		return nil, err
 	}
 	failed := func(err error) error {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", f.shown), fact.Of("reason", codes.Reason(err)))
+		return codes.WriteFailed.OfPath(f.shown, err)
 	}
 	if !sameText(now.old, from) {
 		return nil, codes.WriteFailed.New(fact.Of("path", f.shown), fact.Of("reason", "somebody else is changing it")).WithHint("Run the same again").WithNext("leslie setup --check")

@@ -426,7 +426,7 @@ func (s *supervisor) beginRun(c *app.Call, folder string) error {
 	}
 	s.folder = folder
 	if s.log, err = transcript.Open(folder, transcript.Options{Run: string(s.run.ID), Now: c.Project().Environment().Now}); err != nil {
-		return s.end(endOf(thread.RunFailed, codes.WriteFailed.Wrap(err, fact.Of("path", folder), fact.Of("reason", codes.Reason(err)))))
+		return s.end(endOf(thread.RunFailed, codes.WriteFailed.OfPath(folder, err)))
 	}
 	return nil
 }

@@ -18,7 +18,6 @@ import (
 	"leslie/internal/app"
 	"leslie/internal/app/code"
 	"leslie/internal/app/runs"
-	"leslie/internal/fact"
 	"leslie/internal/search"
 	"leslie/store"
 	"leslie/thread"
@@ -385,7 +384,7 @@ func writeTexts(b *strings.Builder, value any) {
 func (s *searching) transcripts() error {
 	folders, err := os.ReadDir(s.c.Store().Path(store.RunsDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return codes.ReadFailed.Wrap(err, fact.Of("path", s.c.Store().Path(store.RunsDir)), fact.Of("reason", codes.Reason(err)))
+		return codes.ReadFailed.OfPath(s.c.Store().Path(store.RunsDir), err)
 	}
 	var with []thread.Line
 	for _, line := range s.lines {

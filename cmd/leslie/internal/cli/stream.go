@@ -62,7 +62,7 @@ func (c *Call) Send(b []byte) error {
 	case errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE):
 		return errUnread
 	}
-	return codes.WriteFailed.Wrap(err, fact.Of("path", "standard output"), fact.Of("reason", codes.Reason(err)))
+	return codes.WriteFailed.OfPath("standard output", err)
 }
 
 // item is one object of a stream in the asked format.

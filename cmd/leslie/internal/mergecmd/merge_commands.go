@@ -148,7 +148,7 @@ func readFile(c *cli.Call, name string) ([]byte, error) {
 		}
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, codes.ReadFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", codes.Reason(err)))
+			return nil, codes.ReadFailed.OfPath(name, err)
 		}
 		defer f.Close()
 		in = f
@@ -163,7 +163,7 @@ func readFile(c *cli.Call, name string) ([]byte, error) {
 	data := text.Bytes()
 	switch {
 	case err != nil:
-		return nil, codes.ReadFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", codes.Reason(err)))
+		return nil, codes.ReadFailed.OfPath(name, err)
 	case len(data) > app.MaxFile:
 		return nil, codes.TooLarge.New(fact.Of("what", name), fact.Of("limit", "64 MiB"))
 	}

@@ -126,7 +126,7 @@ func ReplaceFile(c *cli.Call, name string, data []byte) error {
 	}
 	undurable, err := app.ReplaceFile(path, data, mode)
 	if err != nil {
-		return codes.WriteFailed.Wrap(err, fact.Of("path", name), fact.Of("reason", codes.Reason(err)))
+		return codes.WriteFailed.OfPath(name, err)
 	}
 	if undurable != nil {
 		c.Warnings.Add(warnings.NotSettled.New(fact.Of("what", "making "+name+" durable"),
