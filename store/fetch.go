@@ -99,14 +99,11 @@ func (s *Store) lacking(now *state.Loaded, id thread.ThreadID) (w wanted, lacks 
 	st := s.files.State(now)
 	t, _ := st.Threads.Peek(line.ID)
 	if t.Published != nil {
-		if w.have, _, err = replica.ReadList(s.disk, id); err != nil {
-			return w, false, err
-		}
-		name, _, err := w.have.Plain()
+		have, name, err := s.PublishedList(id)
 		if err != nil {
 			return w, false, err
 		}
-		w.files = name != t.Published.Manifest
+		w.have, w.files = have, name != t.Published.Manifest
 	}
 	for _, ref := range st.ReferencesFrom(id) {
 		if ref.Manifest != "" && !saferoot.Exists(s.Path(scan.Place(id, path.Join(InheritedDir, string(ref.ID))))) {
@@ -251,7 +248,8 @@ func (f *fetching) path(base *os.Root, rel string, at thread.BlobID, had, get co
 		return err
 	}
 	f.steps = append(f.steps, thread.Step{
-		Do: thread.StepReplace, From: f.stage.Rel(name), To: to, Expect: expect, Content: content.IDOf(data), Executable: executable,
+		Do: thread.StepReplace, From: f.stage.Rel(name), To: to, Expect: expect, Content: content.IDOf(data),
+		Executable: executable,
 	})
 	return nil
 }
@@ -272,7 +270,7 @@ func (f *fetching) merge(base *os.Root, rel string, at thread.BlobID, had, get c
 		Tree: oneFile(rel, content.FileAt{SHA256: at, Size: int64(len(ours)), Executable: info.Mode()&0o100 != 0}),
 		Sources: []merge.Source{{
 			Tree: oneFile(rel, get),
-			Base: func(string) merge.Base { return merge.Base{File: mergeFile(had)} },
+			Base: func(string) merge.Base { return merge.Base{File: MergeFile(had)} },
 		}},
 		Read: func(hash string) ([]byte, error) {
 			if thread.BlobID(hash) == at {
@@ -289,6 +287,16 @@ func (f *fetching) merge(base *os.Root, rel string, at thread.BlobID, had, get c
 		return nil, err
 	}
 	return &plan.Files[0], nil
+}
+
+// oneFile is a tree of one file.
+func oneFile(rel string, f content.FileAt) merge.Tree {
+	return merge.Tree{Files: map[string]merge.File{rel: MergeFile(f)}}
+}
+
+// MergeFile is a file of a list as a merge has it.
+func MergeFile(f content.FileAt) merge.File {
+	return merge.File{Hash: string(f.SHA256), Size: f.Size, Executable: f.Executable}
 }
 
 // Unpublished returns the files of a thread that were changed, added or deleted here since this machine published or
@@ -322,15 +330,6 @@ func VersionBeside(path string) string {
 		return of
 	}
 	return ""
-}
-
-// oneFile is a tree of one file.
-func oneFile(rel string, f content.FileAt) merge.Tree {
-	return merge.Tree{Files: map[string]merge.File{rel: mergeFile(f)}}
-}
-
-func mergeFile(f content.FileAt) merge.File {
-	return merge.File{Hash: string(f.SHA256), Size: f.Size, Executable: f.Executable}
 }
 
 // frozen plans the copy of a frozen reference.

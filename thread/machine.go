@@ -144,19 +144,23 @@ func (c *Code) AllSent() (all []CodeSent) {
 	return append(all, c.SentBeside...)
 }
 
-// UncommittedElsewhere is W817 for each machine but one that had files which were not committed when it sent commits.
+// NotCommittedOn returns what machines but one sent while they had files that were not committed.
+func (c *Code) NotCommittedOn(but string) []CodeSent {
+	return slices.DeleteFunc(c.AllSent(), func(sent CodeSent) bool { return sent.Machine == but || sent.Uncommitted == 0 })
+}
+
+// UncommittedElsewhere is W817 for each machine of NotCommittedOn.
 func (t Thread) UncommittedElsewhere(but string) (all warnings.List) {
-	for _, sent := range t.OwnedCode().AllSent() {
-		if sent.Machine != but && sent.Uncommitted > 0 {
-			all.Add(sent.NotCommitted(t.ID))
-		}
+	for _, sent := range t.OwnedCode().NotCommittedOn(but) {
+		all.Add(sent.NotCommitted(t.ID))
 	}
 	return all
 }
 
 // NotCommitted is W817 for the files that a machine had not committed when it sent commits of a thread.
 func (sent CodeSent) NotCommitted(id ThreadID) warnings.Warning {
-	return warnings.UncommittedElsewhere.New(fact.Of("threadId", id), fact.Of("machine", sent.Machine), fact.Of("count", sent.Uncommitted))
+	return warnings.UncommittedElsewhere.New(fact.Of("threadId", id), fact.Of("machine", sent.Machine),
+		fact.Of("count", sent.Uncommitted))
 }
 
 // IsCheckedOut reports whether there is a worktree, here or on another machine.

@@ -62,7 +62,7 @@ func (f *folder) ownGit(name string) bool {
 func (f *folder) readable() error {
 	return filepath.WalkDir(f.root, func(name string, _ fs.DirEntry, err error) error {
 		if err != nil {
-			return readFailed(name, err)
+			return codes.ReadFailed.OfPath(name, err)
 		}
 		return nil
 	})
@@ -92,7 +92,7 @@ func (f *folder) lstat(name string) (fs.FileInfo, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fs.ErrNotExist
 	case err != nil:
-		return nil, readFailed(f.path(name), err)
+		return nil, codes.ReadFailed.OfPath(f.path(name), err)
 	case !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0:
 		return nil, fs.ErrNotExist
 	}
@@ -107,13 +107,13 @@ func (f *folder) read(name string) ([]byte, error) {
 	if info.Mode().IsRegular() {
 		data, err := os.ReadFile(f.path(name))
 		if err != nil {
-			return nil, readFailed(f.path(name), err)
+			return nil, codes.ReadFailed.OfPath(f.path(name), err)
 		}
 		return data, nil
 	}
 	to, err := os.Readlink(f.path(name))
 	if err != nil {
-		return nil, readFailed(f.path(name), err)
+		return nil, codes.ReadFailed.OfPath(f.path(name), err)
 	}
 	return []byte(filepath.ToSlash(to)), nil
 }
@@ -144,12 +144,12 @@ func (f *folder) blob(name string, length int) (hashed, error) {
 	} else {
 		file, err := os.Open(f.path(name))
 		if err != nil {
-			return hashed{}, readFailed(f.path(name), err)
+			return hashed{}, codes.ReadFailed.OfPath(f.path(name), err)
 		}
 		defer func() { _ = file.Close() }()
 		_, _ = io.WriteString(sum, "blob "+strconv.FormatInt(info.Size(), 10)+"\x00")
 		if _, err := io.CopyBuffer(sum, struct{ io.Reader }{file}, f.buffer); err != nil {
-			return hashed{}, readFailed(f.path(name), err)
+			return hashed{}, codes.ReadFailed.OfPath(f.path(name), err)
 		}
 	}
 	out.Object = hex.EncodeToString(sum.Sum(nil))
@@ -164,8 +164,4 @@ func modeOf(info fs.FileInfo) string {
 		return "100755"
 	}
 	return "100644"
-}
-
-func readFailed(name string, err error) error {
-	return codes.ReadFailed.OfPath(name, err)
 }

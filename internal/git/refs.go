@@ -121,7 +121,9 @@ func (r *Repo) Fetched(ctx context.Context, branch string, c Commit) (bool, erro
 	if branch == "" {
 		return false, nil
 	}
-	out, err := r.at(ctx, command{args: []string{"for-each-ref", "--count=1", "--contains=" + string(c), "--format=%(refname)", remotes + "*/" + branch}})
+	out, err := r.at(ctx, command{args: []string{
+		"for-each-ref", "--count=1", "--contains=" + string(c), "--format=%(refname)", remotes + "*/" + branch,
+	}})
 	return err == nil && len(out) > 0, broken(err)
 }
 

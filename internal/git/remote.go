@@ -56,11 +56,6 @@ func (r *Repo) reach(ctx context.Context, args []string, refspec string) error {
 		env:  []string{"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "SSH_ASKPASS_REQUIRE=never"},
 		args: append(args, "--", remote, refspec),
 	})
-	if f, ok := errors.AsType[*failure](err); ok && strings.Contains(f.stderr, "[rejected]") {
-		branch, _, _ := strings.Cut(refspec, ":")
-		branch = strings.TrimPrefix(branch, heads)
-		return unavailable(err, remote+" has commits of "+branch+" that it lacks here: git pull --no-rebase "+remote+" "+branch+" in its worktree, then repeat the call")
-	}
 	if err != nil && ctx.Err() == nil && within.Err() != nil {
 		return unavailable(err, "the remote "+remote+" did not answer within "+remoteFor.String())
 	}
@@ -88,7 +83,17 @@ func (r *Repo) checkTransport(ctx context.Context) error {
 // Push pushes a branch to the person's remote, under its own name and never by force. Errors: T801 with what
 // git says, T808, T904.
 func (r *Repo) Push(ctx context.Context, branch string) error {
-	return r.reach(ctx, []string{"push", "--quiet", "--no-verify", "--recurse-submodules=no"}, heads+branch+":"+heads+branch)
+	err := r.reach(ctx, []string{"push", "--quiet", "--no-verify", "--recurse-submodules=no"}, heads+branch+":"+heads+branch)
+	f, ok := errors.AsType[*failure](err)
+	if !ok || !strings.Contains(f.stderr, "[rejected]") {
+		return err
+	}
+	remote, failed := r.remote(ctx)
+	if failed != nil {
+		return failed
+	}
+	return unavailable(err, remote+" has commits of "+branch+" that it lacks here: git pull --no-rebase "+remote+" "+branch+
+		" in its worktree, then repeat the call")
 }
 
 // Fetch fetches a branch from the person's remote, as git fetch does. Errors: as Push.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"os"
 	"strings"
+
+	"leslie/codes"
 )
 
 // This file keeps what a worktree has beyond its branch, as one commit in the shape of a
@@ -101,7 +103,7 @@ func (s *survey) keep(ctx context.Context, actor string) (Commit, error) {
 	}
 	index, err := os.ReadFile(private.file)
 	if err != nil {
-		return "", readFailed(private.file, err)
+		return "", codes.ReadFailed.OfPath(private.file, err)
 	}
 	work := map[string]Blob{}
 	for _, name := range s.gone {

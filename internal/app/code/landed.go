@@ -78,8 +78,8 @@ func landingThere(ctx context.Context, repo *git.Repo, t thread.Thread, l thread
 	return with != "", err
 }
 
-// landedElsewhere reports whether the commit of a landing that its branch does not have is not in this clone, and another
-// machine may have it, or was only fetched.
+// landedElsewhere reports whether the commit of a landing that its branch does not have is not in this clone, and
+// another machine may have it, or was only fetched.
 func landedElsewhere(ctx context.Context, repo *git.Repo, code *thread.Code, l thread.CodeLanded) (bool, error) {
 	if code.Machine == "" {
 		return false, nil

@@ -31,8 +31,9 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 	if err != nil {
 		return nil
 	}
-	owners = slices.DeleteFunc(owners, func(t thread.Thread) bool { // of those, any number of which git has nothing
-		return t.OwnedCode().State == thread.CodeRemoved && !slices.ContainsFunc(worktrees, func(w git.Listed) bool { return w.Branch == t.Branch })
+	owners = slices.DeleteFunc(owners, func(t thread.Thread) bool { // removed ones are many, and few have a worktree left
+		left := func(w git.Listed) bool { return w.Branch == t.Branch }
+		return t.OwnedCode().State == thread.CodeRemoved && !slices.ContainsFunc(worktrees, left)
 	})
 	refs := make([]string, len(owners))
 	for i, t := range owners {
@@ -59,7 +60,8 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 // isElsewhere reports whether the worktree of a thread's code is on another machine, or was until it was removed.
 func isElsewhere(c *app.Call, t thread.Thread) bool {
 	code := t.OwnedCode()
-	return code.State == thread.CodeElsewhere || code.State == thread.CodeRemoved && code.Machine != "" && code.Machine != c.Project().Machine()
+	removed := code.State == thread.CodeRemoved && code.Machine != "" && code.Machine != c.Project().Machine()
+	return code.State == thread.CodeElsewhere || removed
 }
 
 // completedHere reports whether a thread of a project on several machines was completed, and its worktree is on
@@ -79,7 +81,7 @@ func leftOf(
 		return nil, nil
 	}
 	l := &app.CodeLeft{ThreadID: t.ID, Branch: t.Branch}
-	if completed := code.State == thread.CodeReady; completed {
+	if code.State == thread.CodeReady { // completed, in its own worktree
 		worktrees = nil
 	} else {
 		l.Machine = code.Machine

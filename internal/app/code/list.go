@@ -206,10 +206,8 @@ func itemOf(c *app.Call, t thread.Thread) Item {
 			item.Uncommitted = code.Sent.Uncommitted
 		}
 	}
-	for _, sent := range t.OwnedCode().AllSent() {
-		if sent.Machine != c.Project().Machine() && sent.Uncommitted > 0 {
-			item.NotCommitted = append(item.NotCommitted, NotCommitted{sent.Machine, sent.Uncommitted})
-		}
+	for _, sent := range t.OwnedCode().NotCommittedOn(c.Project().Machine()) {
+		item.NotCommitted = append(item.NotCommitted, NotCommitted{sent.Machine, sent.Uncommitted})
 	}
 	if how := t.OwnedCode().Removed; t.OwnedCode().State == thread.CodeRemoved && how != nil && (how.Landed || t.OwnedCode().LandedAt(how.Tip)) {
 		item.Landed = new(true)
@@ -322,7 +320,7 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 	if item.LandedAs != nil {
 		gone, err := landingGone(ctx, repo, item.owner, *item.LandedAs)
 		if err == nil && gone != "" {
-			if err = item.landedElsewhere(ctx, repo, *item.LandedAs); item.LandedElsewhere != nil {
+			if err = item.noteElsewhere(ctx, repo, *item.LandedAs); item.LandedElsewhere != nil {
 				gone = ""
 			}
 		}
@@ -410,7 +408,7 @@ func (item *Item) compare(ctx context.Context, repo *git.Repo, head git.Commit, 
 	if at, is := code.LandingAt(string(head)); is && !landed {
 		var err error
 		if landed, err = landingThere(ctx, repo, item.owner, at); err == nil && !landed {
-			err = item.landedElsewhere(ctx, repo, at)
+			err = item.noteElsewhere(ctx, repo, at)
 			landed = item.LandedElsewhere != nil
 		}
 		if err != nil {
@@ -436,8 +434,8 @@ func (item *Item) compare(ctx context.Context, repo *git.Repo, head git.Commit, 
 	return item.predict(ctx, repo, head, target)
 }
 
-// landedElsewhere notes that a landing's commit is not in this clone, if another machine can have it.
-func (item *Item) landedElsewhere(ctx context.Context, repo *git.Repo, l thread.CodeLanded) error {
+// noteElsewhere notes that a landing has yet to be pulled.
+func (item *Item) noteElsewhere(ctx context.Context, repo *git.Repo, l thread.CodeLanded) error {
 	elsewhere, err := landedElsewhere(ctx, repo, item.owner.OwnedCode(), l)
 	if elsewhere {
 		item.LandedElsewhere = &l

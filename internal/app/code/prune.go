@@ -368,7 +368,8 @@ func whyLeft(c *app.Call, repo *git.Repo, t thread.Thread) (string, error) {
 	}
 	if at, is := code.LandingAt(string(tip)); is && !has {
 		if elsewhere, err := landedElsewhere(c.Context(), repo, code, at); err != nil || elsewhere {
-			return "it has landed on another machine, and " + cmp.Or(at.Onto, string(at.Into)) + " here does not have that yet (git pull, once it is pushed)", err
+			return "it has landed on another machine, and " + cmp.Or(at.Onto, string(at.Into)) +
+				" here does not have that yet (git pull, once it is pushed)", err
 		}
 	}
 	if !has || code.TakenBack(string(tip)) {

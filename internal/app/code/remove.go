@@ -34,10 +34,7 @@ func RemotesWith(c *app.Call, branch string) []string {
 	if err != nil {
 		return nil
 	}
-	names, err := repo.RemotesWith(c.Context(), branch)
-	if err != nil {
-		return nil
-	}
+	names, _ := repo.RemotesWith(c.Context(), branch)
 	return names
 }
 

@@ -71,15 +71,18 @@ func send(c *app.Call, repo *git.Repo, t thread.Thread, travel app.Travel) (*thr
 	if err != nil || tip == "" {
 		return nil, nil, err
 	}
-	next := &thread.CodeSent{Machine: c.Project().Machine(), At: c.Now(), Tip: string(tip)}
-	next.Uncommitted = uncommittedIn(c, repo, t)
+	next := &thread.CodeSent{
+		Machine: c.Project().Machine(), At: c.Now(), Tip: string(tip), Uncommitted: uncommittedIn(c, repo, t),
+	}
 	if code.Machine != next.Machine {
 		known, err := isSent(ctx, repo, code, tip)
 		if err != nil {
 			return nil, nil, err
 		}
-		told := slices.ContainsFunc(code.AllSent(), func(s thread.CodeSent) bool { return s.Machine == next.Machine && s.Uncommitted != next.Uncommitted })
-		if known && !told {
+		newer := slices.ContainsFunc(code.AllSent(), func(was thread.CodeSent) bool {
+			return was.Machine == next.Machine && was.Uncommitted != next.Uncommitted
+		})
+		if known && !newer {
 			return nil, nil, nil
 		}
 	}
@@ -129,8 +132,8 @@ func isSent(ctx context.Context, repo *git.Repo, code *thread.Code, tip git.Comm
 	return err == nil && len(lacking) == 0, err
 }
 
-// uncommittedIn is how many files and folders are not committed in a thread's worktree, or in one that is left here of code
-// that is elsewhere, or removed; 0 where git cannot say it.
+// uncommittedIn is how many files and folders are not committed in a thread's worktree, or in one that is left here of
+// code that is elsewhere, or removed; 0 where git cannot say it.
 func uncommittedIn(c *app.Call, repo *git.Repo, t thread.Thread) int {
 	dir, code := WorktreeDir(c, t), t.OwnedCode()
 	w := repo.Worktree(dir, code.Admin)
@@ -225,7 +228,10 @@ func warnOfHeld(c *app.Call, repo *git.Repo, id thread.ThreadID, sent thread.Cod
 		return
 	}
 	if at, err := repo.Resolve(c.Context(), sent.Held); err == nil && at == "" {
-		why := &notCome{reason: "it has commits up to " + sent.Held[:12] + " that it could not send", brings: "leslie publish " + string(id) + " there"}
+		why := &notCome{
+			reason: "it has commits up to " + sent.Held[:12] + " that it could not send",
+			brings: "leslie publish " + string(id) + " there",
+		}
 		why.warn(c, id, sent.Machine)
 	}
 }
@@ -321,7 +327,8 @@ func WarnOfLandingsElsewhere(c *app.Call, branch string) {
 		return
 	}
 	type landing struct {
-		id thread.ThreadID
+		id   thread.ThreadID
+		code *thread.Code
 		thread.CodeLanded
 	}
 	var all []landing
@@ -329,7 +336,7 @@ func WarnOfLandingsElsewhere(c *app.Call, branch string) {
 		all = nil
 		for _, t := range s.ThreadsWithCode() {
 			if l, ok := t.OwnedCode().LastLanded(); ok && l.Onto == branch {
-				all = append(all, landing{t.ID, l})
+				all = append(all, landing{t.ID, t.OwnedCode(), l})
 			}
 		}
 		return nil
@@ -347,14 +354,10 @@ func WarnOfLandingsElsewhere(c *app.Call, branch string) {
 	}
 	var lacks []string
 	for _, l := range all[:min(len(all), mostLandings)] {
-		at, err := repo.Resolve(c.Context(), l.Commit)
-		lacking := err == nil && at == ""
-		if err == nil && at != "" {
-			if has, err := repo.Contains(c.Context(), tip, at); err == nil && !has {
-				lacking, _ = repo.Fetched(c.Context(), branch, at)
-			}
-		}
-		if lacking {
+		if has, err := repo.Contains(c.Context(), tip, git.Commit(l.Commit)); err == nil && has {
+			continue
+		} // an error may say that the commit is not here
+		if elsewhere, err := landedElsewhere(c.Context(), repo, l.code, l.CodeLanded); err == nil && elsewhere {
 			lacks = append(lacks, string(l.id))
 		}
 	}

@@ -156,7 +156,11 @@ func Transfer(c *app.Call, in TransferRequest) (*TransferResult, error) {
 	}
 	switch in.Direction {
 	case HandOff:
-		return handOff(c, in, set.ClaimFor)
+		d, err := handOff(c, in, set.ClaimFor)
+		if err == nil && d.Changed {
+			c.WarnUncommittedHere(d.ThreadID)
+		}
+		return d, err
 	case Delegate:
 		return delegate(c, in, set.Policy)
 	}
@@ -174,12 +178,7 @@ func (in TransferRequest) grant() thread.NewGrant {
 	return thread.NewGrant{Thread: in.Thread, Scope: in.Scope, Reason: in.Reason, Timeout: in.Timeout, Fallback: in.Fallback}
 }
 
-func handOff(c *app.Call, in TransferRequest, claimFor time.Duration) (d *TransferResult, err error) {
-	defer func() {
-		if err == nil && d.Changed {
-			c.WarnUncommittedHere(d.ThreadID)
-		}
-	}()
+func handOff(c *app.Call, in TransferRequest, claimFor time.Duration) (*TransferResult, error) {
 	if in.ToActor != "" {
 		unheard, err := receiver(c, in)
 		if err != nil {
@@ -244,7 +243,8 @@ func receiver(c *app.Call, in TransferRequest) (unheard string, err error) {
 		}
 		return "", refused("no machine is named " + app.Quoted(no) + ": " + like)
 	}
-	if p.NameOf(in.ToActor) == in.ToActor && !slices.ContainsFunc(machines, func(m app.Machine) bool { return m.Name == machine }) {
+	known := slices.ContainsFunc(machines, func(m app.Machine) bool { return m.Name == machine })
+	if p.NameOf(in.ToActor) == in.ToActor && !known {
 		return machine, nil
 	}
 	return "", nil

@@ -525,7 +525,8 @@ func ChangedSinceApproval(c *app.Call, g thread.Approval) ([]string, error) {
 // SessionCall returns the call in the form that a merge session needs.
 func SessionCall(c *app.Call, means Resolvers, conf app.Settings) merging.Call {
 	return merging.Call{
-		Context: c.Context(), Operations: mergeOperations{c}, Files: c.Store(), As: c.Caller().As, Actor: c.Caller().Actor, Doubted: c.Doubted(), Now: c.Now, Root: c.Project().Root(), Machine: c.Project().Machine(),
+		Context: c.Context(), Operations: mergeOperations{c}, Files: c.Store(), As: c.Caller().As, Actor: c.Caller().Actor,
+		Doubted: c.Doubted(), Now: c.Now, Root: c.Project().Root(), Machine: c.Project().Machine(),
 		NewID:  func(prefix string, taken func(string) bool) string { return c.NewID("", prefix, taken) },
 		Policy: conf.Policy, Retry: c.Project().Environment().Retry,
 		Timeout: cmp.Or(means.Timeout, defaultMergeTimeout), Environ: c.Project().Environment().Environ,

@@ -151,7 +151,7 @@ func (t *agentTask) attempt() (out []Answer, refused string, err error) {
 	}
 	dir, err := os.MkdirTemp(within, "leslie-agent-")
 	if err != nil {
-		return nil, "", cannotWrite(cmp.Or(within, os.TempDir()), err)
+		return nil, "", codes.WriteFailed.OfPath(cmp.Or(within, os.TempDir()), err)
 	}
 	defer os.RemoveAll(dir)
 	if err := t.write(dir); err != nil {
@@ -256,7 +256,7 @@ func (t *agentTask) write(dir string) (err error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err := os.WriteFile(filepath.Join(dir, name), files[name], 0o600); err != nil {
-			return cannotWrite(filepath.Join(dir, name), err)
+			return codes.WriteFailed.OfPath(filepath.Join(dir, name), err)
 		}
 	}
 	return nil

@@ -281,13 +281,9 @@ func (p *party) tree(c Call, set scope.Set) (merge.Tree, error) {
 func filesAt(m store.Manifest) map[string]merge.File {
 	out := make(map[string]merge.File, len(m))
 	for _, f := range m {
-		out[f.Path] = fileAt(f)
+		out[f.Path] = store.MergeFile(f)
 	}
 	return out
-}
-
-func fileAt(f store.FileAt) merge.File {
-	return merge.File{Hash: string(f.SHA256), Size: f.Size, Executable: f.Executable}
 }
 
 // bases looks up what threads shared. It reads each manifest once.
@@ -374,7 +370,7 @@ func (b bases) newest(all []thread.Common, path string, pass func(known) bool) k
 		if !ok {
 			k.File.Hash = "unreadable"
 		} else if f, ok := m.Find(path); ok {
-			k.File = fileAt(f)
+			k.File = store.MergeFile(f)
 		}
 		switch {
 		case !pass(k):

@@ -63,7 +63,7 @@ func (v *validation) copied() (dir string, err error) {
 	err = v.call.ReadConsistent(func() (err error) {
 		_ = os.RemoveAll(dir) // an operation came while it was filled
 		if dir, err = os.MkdirTemp("", "leslie-validate-"); err != nil {
-			return cannotWrite(os.TempDir(), err)
+			return codes.WriteFailed.OfPath(os.TempDir(), err)
 		}
 		return v.copyResult(dir)
 	}, v.record.Target)
@@ -136,7 +136,7 @@ func (v *validation) invalid(reason, tail string) error {
 func (v *validation) copyResult(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return cannotWrite(dir, err)
+		return codes.WriteFailed.OfPath(dir, err)
 	}
 	defer root.Close()
 	entries, err := v.call.Files.Artifacts(v.record.Target)
@@ -195,7 +195,7 @@ func writeCopy(root *os.Root, path string, content io.Reader, executable bool) e
 		err = fill(root, name, content, mode)
 	}
 	if err != nil {
-		return cannotWrite(path, err)
+		return codes.WriteFailed.OfPath(path, err)
 	}
 	return nil
 }

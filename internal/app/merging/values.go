@@ -8,7 +8,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"leslie/codes"
 	"leslie/store"
 	"leslie/thread"
 )
@@ -52,10 +51,6 @@ func shown(s string) string {
 		return s
 	}
 	return strconv.QuoteToASCII(s)
-}
-
-func cannotWrite(path string, err error) error {
-	return codes.WriteFailed.OfPath(path, err)
 }
 
 // maxAnswer is the size limit of an agent's file, in bytes.

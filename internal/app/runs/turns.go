@@ -377,7 +377,7 @@ func (s *supervisor) turn(text string, shown []thread.InjectionID) *runEnd {
 	s.handler.beginTurn(prompting, cancel, func() {
 		threads.MarkSeen(s.call(s.c.Context(), app.SeenCommand), &app.ShownMessages{ThreadID: s.id, Injections: shown})
 	})
-	if reason := s.in.budget.over(); reason != "" { // since before there was a turn to end, as while the agent was starting
+	if reason := s.in.budget.over(); reason != "" { // since before this turn, as while the agent was starting
 		s.handler.spend(reason)
 	}
 	for _, id := range shown {

@@ -40,7 +40,8 @@ func BringCode(c *app.Call, id thread.ThreadID) (worktree string) {
 				reason = "in " + e.Facts().Text("path") + ", " + codes.Reason(e) + " (" + e.Facts().Text("paths") + ")"
 				brings = "leslie code setup " + string(id) + ", once they are committed or moved,"
 			}
-			c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", id), fact.Of("machine", t.OwnedCode().Machine), fact.Of("reason", reason), fact.Of("next", brings)))
+			c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", id), fact.Of("machine", t.OwnedCode().Machine),
+				fact.Of("reason", reason), fact.Of("next", brings)))
 		}
 		return ""
 	}

@@ -52,7 +52,8 @@ func (d codeText) Text(p *page.Page) {
 			p.Line("%s: here is %s", i.ThreadID, page.LeftText(*i.Left, p.Place(i.Left.Worktree)))
 		}
 		if l := i.LandedElsewhere; l != nil {
-			p.Line("%s: landed on another machine as %s, which %s here does not have yet (git pull, once it is pushed)", i.ThreadID, short(&l.Commit), cmp.Or(l.Onto, string(l.Into)))
+			p.Line("%s: landed on another machine as %s, which %s here does not have yet (git pull, once it is pushed)",
+				i.ThreadID, short(&l.Commit), cmp.Or(l.Onto, string(l.Into)))
 		}
 		if i.Moved != "" {
 			p.Line("%s: %s", i.ThreadID, i.Moved)

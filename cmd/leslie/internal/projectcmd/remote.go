@@ -146,7 +146,8 @@ func (d remoteRestoreText) Text(p *page.Page) {
 	if len(d.Damaged) > 0 {
 		p.Line("next, on a machine that has it: leslie remote restore")
 	} else {
-		p.Line("next: leslie remote status on the other machines; one that knows more, or something else, says what to do (T512)")
+		p.Line("next: leslie remote status on the other machines; one that knows more, or something else, " +
+			"says what to do (T512)")
 	}
 }
 

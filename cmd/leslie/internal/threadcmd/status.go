@@ -303,7 +303,8 @@ func (d StatusText) Text(p *page.Page) {
 		}
 		p.Line("  %s%s", a.Path, size)
 		if a.VersionOf != "" {
-			p.Line("    another machine's version of %s: take over what you need, delete it, then leslie publish %s", a.VersionOf, d.ThreadID)
+			p.Line("    another machine's version of %s: take over what you need, delete it, then leslie publish %s",
+				a.VersionOf, d.ThreadID)
 		}
 	}
 	if len(d.Unpublished) > 0 {
@@ -339,7 +340,8 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 		return
 	}
 	if l := i.LandedElsewhere; l != nil {
-		p.Line("now: it landed on another machine, and %s here does not have that yet (git pull, once it is pushed)", cmp.Or(l.Onto, string(l.Into)))
+		p.Line("now: it landed on another machine, and %s here does not have that yet (git pull, once it is pushed)",
+			cmp.Or(l.Onto, string(l.Into)))
 	}
 	if i.LandedGone != "" {
 		p.Line("now: %s (leslie land %s says what to do)", i.Standing(), id)
@@ -354,7 +356,8 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 		return
 	}
 	if i.Pushed != nil {
-		p.Line("not in it: %s has %s that %s lacks (git merge %s, in its worktree)", i.Pushed.Upstream, page.Plural(i.Pushed.Commits, "commit"), i.Branch, i.Pushed.Upstream)
+		p.Line("not in it: %s has %s that %s lacks (git merge %s, in its worktree)",
+			i.Pushed.Upstream, page.Plural(i.Pushed.Commits, "commit"), i.Branch, i.Pushed.Upstream)
 	}
 	if i.BranchGone || app.OrZero(i.Busy) != "" {
 		p.Line("now: %s (leslie code %s)", i.Standing(), id)
