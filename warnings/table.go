@@ -215,7 +215,7 @@ var table = [...]Entry{
 	{
 		Code: CacheOld, Name: "CacheOld", Kind: "cache_old",
 		Title:       "Remote not asked",
-		Template:    "The remote cannot be reached ({reason}): this is what this machine knew {age} ago, at revision {revision}",
+		Template:    "Nothing was heard from the remote ({reason}): this is what this machine knew {age} ago, at revision {revision}",
 		Context:     []string{"reason", "age", "revision"},
 		Explanation: "Reading works offline; writing does not (T510). Other machines may have gone on.",
 		Hint:        "Read again once the remote answers, before you decide by it",

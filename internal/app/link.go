@@ -137,6 +137,42 @@ func (c *Call) StoreWarned(code warnings.Code) bool {
 // log's engine.
 func clock(c *Call) time.Time { return c.project.env.Now().Add(c.project.link.Skew()) }
 
+// mostHost is how many bytes of a host's name are in the name of a machine, randomPart how many random ones are behind
+// it, as NewID makes them.
+const (
+	mostHost   = 24
+	randomPart = 8
+)
+
+// NewMachine is a new name for this machine's copy of a project: the host's, and something random.
+func (e Environment) NewMachine() string {
+	host := ""
+	if e.Host != nil {
+		host, _, _ = strings.Cut(strings.ToLower(e.Host()), ".")
+	}
+	host = strings.Map(func(r rune) rune {
+		if notInMachine(r) {
+			return -1
+		}
+		return r
+	}, host)
+	if host == "" {
+		host = "machine"
+	}
+	return e.NewID(host[:min(len(host), mostHost)] + "-")
+}
+
+// HostOf is the host in the name of a machine, "" for what is not named as NewMachine names machines.
+func HostOf(machine string) string {
+	at := strings.LastIndexByte(machine, '-')
+	if at < 1 || at > mostHost || len(machine)-at-1 != randomPart || strings.ContainsFunc(machine, notInMachine) {
+		return ""
+	}
+	return machine[:at]
+}
+
+func notInMachine(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' }
+
 // NameHere is the name of an actor on this machine: in a project on several machines two of
 // one name are two actors, so a name there ends with its machine ("kim@laptop-a1b2c3d4"). What
 // leslie does itself, and the runs of threads, which are recorded with their machine, keep
@@ -153,7 +189,7 @@ func (p *Project) NameHere(actor string) string {
 // said ("kim@tower-k3v7q2ma"), else on this one.
 func (p *Project) NameOf(actor string) string {
 	_, machine, _ := strings.Cut(actor, "@")
-	if at := strings.LastIndex(machine, "-"); at > 0 && len(machine[at+1:]) == 8 { // as machines are named
+	if HostOf(machine) != "" {
 		return actor
 	}
 	return p.NameHere(actor)

@@ -44,15 +44,15 @@ var (
 	// Nothing was appended, and what came first can be read.
 	ErrConflict = errors.New("another line came first")
 	// ErrUnreachable: nobody answered, and nothing was sent that could have an effect.
-	ErrUnreachable = errors.New("the ledger cannot be reached")
+	ErrUnreachable = errors.New("no server answers")
 	// ErrUnknown: the line was sent, and nobody said what became of it.
 	ErrUnknown = errors.New("nobody said what became of the line")
 	// ErrDenied: the credentials do not allow it.
-	ErrDenied = errors.New("the ledger does not allow it")
+	ErrDenied = errors.New("the servers do not allow it")
 	// ErrFull: the engine has no room. Nothing was stored.
-	ErrFull = errors.New("the ledger is full")
+	ErrFull = errors.New("the servers are full")
 	// ErrMissing: there is no such log or blob.
-	ErrMissing = errors.New("it is not in the ledger")
+	ErrMissing = errors.New("the servers do not have it")
 	// ErrSealed: the log is going to be made anew, and takes no line until it is.
 	ErrSealed = errors.New("the log is being made anew, and takes no operation meanwhile")
 	// ErrGap: what must be there is damaged or missing in every replica.
@@ -68,7 +68,7 @@ type LoginError struct {
 
 // Error repeats what the engine says.
 func (e *LoginError) Error() string {
-	return "the ledger does not accept the credentials: " + e.Cause.Error()
+	return "the servers do not accept the credentials: " + e.Cause.Error()
 }
 
 // Is reports whether it is of a kind: ErrDenied.

@@ -477,14 +477,16 @@ func SubjectsOf(c *app.Call, t thread.Thread) []string {
 	return part.Subjects
 }
 
-// StatusOf asks git how a thread's code stands and how much it changed, with what has landed; nil
-// for what git cannot say within OverlapTime.
+// StatusOf asks git how a thread's code stands and how much it changed, with what has landed; an amount is nil
+// where git cannot say it within OverlapTime.
 func StatusOf(c *app.Call, id thread.ThreadID) (item *Item, amount *app.CodeAmount) {
 	found := soon(c, ListRequest{Threads: []string{string(id)}})
 	all := amountsOf(found)
-	addLanded(c, all, id)
 	if len(found) > 0 {
 		item = &found[0]
+	}
+	if item == nil || !item.Late {
+		addLanded(c, all, id)
 	}
 	return item, all[id]
 }
@@ -612,16 +614,18 @@ func FullyLanded(c *app.Call, ids []string) (landed []thread.ThreadID) {
 	return landed
 }
 
-// soon is List of some threads within OverlapTime; nil if git cannot say it.
+// soon is List of some threads within OverlapTime: what git cannot say by then is left out; nil where the records
+// cannot be read.
 func soon(c *app.Call, in ListRequest) []Item {
 	if len(in.Threads) == 0 {
 		return nil
 	}
 	ctx, cancel := c.Project().Environment().Timeout(c.Context(), OverlapTime)
 	defer cancel()
-	d, err := List(c.Within(ctx), in)
+	d, err := recorded(c.Within(c.Context()), in)
 	if err != nil {
 		return nil
 	}
+	_ = lookAtCode(c.Within(ctx), d.Items.Items)
 	return d.Items.Items
 }

@@ -91,6 +91,8 @@ type Item struct {
 	// Moved says that somebody moved the worktree or its repository, and which line records
 	// where it is.
 	Moved string `json:"moved,omitempty"`
+	// Late: git did not say all of it in time.
+	Late bool `json:"late,omitempty"`
 
 	owner  thread.Thread
 	origin thread.CodeOrigin
@@ -121,6 +123,19 @@ const (
 // List looks at the code of threads. Errors: T903, T101, T105, T802 for a thread without code,
 // T801, those of reading.
 func List(c *app.Call, in ListRequest) (*ListResult, error) {
+	d, err := recorded(c, in)
+	if err == nil && len(d.Items.Items) > 0 {
+		err = lookAtCode(c, d.Items.Items)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// recorded is List as far as nobody asks git. Errors: T903, T101, T105, T802 for a thread without code, those of
+// reading.
+func recorded(c *app.Call, in ListRequest) (*ListResult, error) {
 	c.ReadOnly()
 	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
@@ -165,11 +180,6 @@ func List(c *app.Call, in ListRequest) (*ListResult, error) {
 	for i, t := range owners {
 		items[i] = itemOf(c, t)
 		items[i].origin, items[i].withPushed = origins[i], in.withPushed
-	}
-	if len(items) > 0 {
-		if err := lookAtCode(c, items); err != nil {
-			return nil, err
-		}
 	}
 	return &ListResult{app.Items[Item]{Items: items, Total: shown.Total, Truncated: shown.Truncated}, archived}, nil
 }
@@ -219,9 +229,19 @@ func itemOf(c *app.Call, t thread.Thread) Item {
 }
 
 // lookAtCode asks git about all items. The end of codeTime is no error: what is not
-// known then is left out.
-func lookAtCode(c *app.Call, items []Item) error {
+// known then is left out, and those items are Late.
+func lookAtCode(c *app.Call, items []Item) (err error) {
 	repo, err := OpenRepo(c)
+	defer func() {
+		if codes.Has(err, codes.Interrupted) { // before each of them was looked at
+			for i := range items {
+				items[i].Late = items[i].Late || items[i].Head == nil
+			}
+		}
+		if repo != nil {
+			err = unlessLate(c, err)
+		}
+	}()
 	if err != nil {
 		return err
 	}
@@ -232,7 +252,7 @@ func lookAtCode(c *app.Call, items []Item) error {
 		owners[i] = item.owner
 	}
 	if err := arrive(c, repo, owners...); err != nil {
-		return unlessLate(c, err)
+		return err
 	}
 	refs := map[string]bool{}
 	for _, item := range items {
@@ -247,7 +267,7 @@ func lookAtCode(c *app.Call, items []Item) error {
 		err = repo.ReadPrograms(ctx)
 	}
 	if err != nil {
-		return unlessLate(c, err)
+		return err
 	}
 	left := LeftHere(c, owners...)
 	for i := range items {
@@ -257,6 +277,9 @@ func lookAtCode(c *app.Call, items []Item) error {
 	}
 	failed := make([]error, len(items))
 	SeveralAtOnce(len(items), func(i int) { failed[i] = items[i].look(ctx, c, repo, tips, upstreams) })
+	for i, err := range failed {
+		items[i].Late = codes.Has(err, codes.Interrupted)
+	}
 	for _, err := range failed {
 		if err := unlessLate(c, err); err != nil {
 			return err

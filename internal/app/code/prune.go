@@ -2,6 +2,7 @@ package code
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"maps"
 	"path/filepath"
@@ -176,12 +177,21 @@ func (d *PruneResult) pruneLeft(c *app.Call, repo *git.Repo, t thread.Thread) (f
 		}
 	}
 	err = unlessMoved(repo.UpdateRef(ctx, "refs/heads/"+t.Branch, "", tip, "leslie: prune"))
-	for _, came := range t.OwnedCode().AllSent() {
-		if err == nil {
-			_, err = repo.DeleteIfReachable(ctx, git.MachineRef(came.Machine, t.Branch))
-		}
+	if err == nil {
+		err = forgetCame(ctx, repo, t)
 	}
 	return true, err
+}
+
+// forgetCame deletes the refs of what came from other machines of a thread whose branch is gone, where another branch
+// has it.
+func forgetCame(ctx context.Context, repo *git.Repo, t thread.Thread) error {
+	for _, came := range t.OwnedCode().AllSent() {
+		if _, err := repo.DeleteIfReachable(ctx, git.MachineRef(came.Machine, t.Branch)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pruneRefs deletes refs that records of removed worktrees name. A thread that is archived may

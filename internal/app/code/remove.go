@@ -413,7 +413,7 @@ func (m *codeRemoval) hasLanded(ctx context.Context, tip git.Commit) (bool, erro
 // end records how the removal has ended, and is the answer of the request.
 func (m *codeRemoval) end(do func(*thread.State, thread.Stamp) (thread.Thread, error), kept git.Rescued, branchKept bool) (*RemoveResult, error) {
 	c := m.c
-	return app.Write(c, func(s *thread.State, stamp thread.Stamp) (*RemoveResult, thread.ThreadID, error) {
+	d, err := app.Write(c, func(s *thread.State, stamp thread.Stamp) (*RemoveResult, thread.ThreadID, error) {
 		if m.t.OwnedCode().State != thread.CodeRemoving && m.removal.Ref == "" { // the first operation
 			if err := c.RespectClaim(s, string(m.t.ID), stamp); err != nil {
 				return nil, "", err
@@ -443,6 +443,10 @@ func (m *codeRemoval) end(do func(*thread.State, thread.Stamp) (thread.Thread, e
 		}
 		return d, t.ID, nil
 	})
+	if err == nil && !branchKept {
+		_ = forgetCame(c.Context(), m.repo, m.t) // a ref that stays costs nothing
+	}
+	return d, err
 }
 
 // rescuedWords says what a rescue has; begun: its numbers are not known.

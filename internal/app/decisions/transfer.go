@@ -225,7 +225,7 @@ func receiver(c *app.Call, in TransferRequest) (unheard string, err error) {
 	machines = append(machines, app.Machine{Name: p.Machine()}) // which may not have written
 	named := func(host string) string {
 		for _, m := range machines {
-			if m.Name[:max(strings.LastIndex(m.Name, "-"), 0)] == host {
+			if app.HostOf(m.Name) == host {
 				return m.Name
 			}
 		}

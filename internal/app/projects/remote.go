@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -183,7 +182,7 @@ func makeLog(e app.Environment, ctx context.Context, remote replica.Remote) (*re
 	if err != nil {
 		return nil, report, remoteFailed(ctx, err)
 	}
-	l, err := e.Link(remote, machineName(e))
+	l, err := e.Link(remote, e.NewMachine())
 	return l, report, err
 }
 
@@ -210,7 +209,7 @@ func remoteFailed(ctx context.Context, err error) error {
 	case errors.Is(err, ledger.ErrGap):
 		return codes.RemoteDamaged.Wrap(err, fact.Of("reason", err.Error()))
 	case errors.Is(err, ledger.ErrMissing):
-		return codes.RemoteDiverged.Wrap(err, fact.Of("reason", "there is no log of this project"))
+		return replica.Error(ctx, err, "")
 	}
 	return app.Unusable(err)
 }
@@ -239,24 +238,6 @@ func unfit(report ledger.Report) error {
 	}
 	return codes.PermissionDenied.New(fact.Of("capability", "keeping a log on these servers"), fact.Of("reason", strings.Join(wrong, "; "))).
 		WithHint(hint).WithNext("leslie help remote")
-}
-
-// machineName is a new name for this machine's copy: the host's, and something random.
-func machineName(e app.Environment) string {
-	host := ""
-	if e.Host != nil {
-		host, _, _ = strings.Cut(e.Host(), ".")
-	}
-	host = strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
-			return r
-		}
-		return -1
-	}, strings.ToLower(host))
-	if host == "" {
-		host = "machine"
-	}
-	return e.NewID(host[:min(len(host), 24)] + "-")
 }
 
 // publishAll publishes the files of all threads, together with a change of the state (nil for
@@ -298,7 +279,7 @@ type ConnectRequest struct {
 
 // Faults returns what is wrong with the request.
 func (in ConnectRequest) Faults(name app.Names) []app.Fault {
-	if in.Machine != "" && !regexp.MustCompile(`^[a-z0-9-]{1,24}-[a-z0-9]{8}$`).MatchString(in.Machine) { // see machineName
+	if in.Machine != "" && app.HostOf(in.Machine) == "" {
 		k := app.NewChecks(name)
 		k.Add("Machine", in.Machine, "is no name of a machine, as leslie remote status shows them")
 		return k.Faults
@@ -365,7 +346,7 @@ func Connect(ctx context.Context, env app.Environment, caller app.Caller, r app.
 	remote, _ := splitURL(in.URL)
 	env.Credentials = cmp.Or(in.Credentials, env.Credentials)
 	p := app.NewProject(env, in.Dir)
-	link, err := env.Link(remote, cmp.Or(in.Machine, machineName(env)))
+	link, err := env.Link(remote, cmp.Or(in.Machine, env.NewMachine()))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -31,14 +31,17 @@ type RemoteLeaveResult struct {
 	// Missing has the threads whose published artifacts are not all here, Elsewhere those whose
 	// worktrees are on other machines: leslie code setup makes one of what is here of them.
 	Missing []thread.ThreadID `json:"missing,omitempty"`
-	// Held has the threads that somebody on this machine holds: to the others these claims go on until they expire.
+	// Released has the threads that somebody on this machine held, and that the others can claim now; Held those whose
+	// claims go on, to the others, until they expire.
+	Released  []thread.ThreadID `json:"released,omitempty"`
 	Held      []thread.ThreadID `json:"held,omitempty"`
 	Elsewhere []thread.ThreadID `json:"elsewhere,omitempty"`
 	app.Change
 }
 
-// RemoteLeave brings all published files and commits here, as far as they can be had, and makes the
-// copy a store of its own, which the other machines do not see any more. Errors: T501, T505.
+// RemoteLeave releases what somebody on this machine holds, if the servers answer, and brings all published files and
+// commits here, as far as they can be had. Then it makes the copy a store of its own, which the other machines do not
+// see any more. Errors: T501, T505.
 func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) {
 	l := c.Project().Link()
 	if l == nil {
@@ -70,6 +73,9 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 		return nil, err
 	}
 	d.Old, d.Revision = c.StoreWarned(warnings.CacheOld), v.Revision
+	if !d.Old && len(d.Held) > 0 {
+		d.giveBack(c)
+	}
 	for _, id := range ids {
 		if err := c.Fetch(id); err != nil && (c.Context().Err() != nil || !notHere(err)) {
 			return nil, err
@@ -93,6 +99,27 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 	}
 	c.Wrote(commit)
 	return d, nil
+}
+
+// giveBack releases what is held, with what is to be handed on of it. What cannot be released stays held: a machine
+// leaves all the same.
+func (d *RemoteLeaveResult) giveBack(c *app.Call) {
+	var released, held []thread.ThreadID
+	commit, err := c.Update(c.StoreCall(), func(s *thread.State) (store.Outcome, error) {
+		released, held = nil, nil
+		for _, id := range d.Held {
+			if _, err := s.Release(string(id), "its machine has left the project", c.Stamp()); err != nil {
+				held = append(held, id)
+			} else {
+				released = append(released, id)
+			}
+		}
+		return store.Outcome{}, nil
+	})
+	if err == nil {
+		d.Released, d.Held, d.Revision = released, held, commit.Revision
+		c.GoOn()
+	}
 }
 
 // returnLine is the line with which a machine that has left comes back, and keeps what it did alone.

@@ -278,7 +278,7 @@ func (d *RemoteRejoinResult) nameThere(c *app.Call) (string, error) {
 	if slices.ContainsFunc(h.Operations, func(op thread.Operation) bool { return op.Machine == d.Machine }) {
 		return d.Machine, err
 	}
-	return machineName(*c.Project().Environment()), err
+	return c.Project().Environment().NewMachine(), err
 }
 
 // keptFolder is a free folder for a copy as it was.

@@ -72,7 +72,7 @@ func (l *link) connected(ctx context.Context) (*nats.Conn, error) {
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
-		return nil, failure(ledger.ErrUnreachable, errors.New("the ledger was closed"))
+		return nil, failure(ledger.ErrUnreachable, errors.New("the connection was closed"))
 	}
 	if l.nc != nil && !l.nc.IsClosed() {
 		defer l.mu.Unlock()
@@ -106,7 +106,7 @@ func (l *link) connect(d *dialing) {
 		d.err = l.connectError(err)
 	case l.closed:
 		nc.Close()
-		d.err = failure(ledger.ErrUnreachable, errors.New("the ledger was closed"))
+		d.err = failure(ledger.ErrUnreachable, errors.New("the connection was closed"))
 	default:
 		l.nc, d.nc = nc, nc
 	}

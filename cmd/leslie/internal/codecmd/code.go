@@ -58,6 +58,9 @@ func (d codeText) Text(p *page.Page) {
 		if i.Moved != "" {
 			p.Line("%s: %s", i.ThreadID, i.Moved)
 		}
+		if i.Late {
+			p.Line("%s: git did not say all of it in time", i.ThreadID)
+		}
 	}
 	switch {
 	case d.Archived > 0:

@@ -379,6 +379,9 @@ func (d remoteLeaveText) Text(p *page.Page) {
 	if len(d.Elsewhere) > 0 {
 		p.Line("worktrees that are on other machines: of %s (leslie code setup ID makes one here of the commits that came)", app.Joined(d.Elsewhere))
 	}
+	if len(d.Released) > 0 {
+		p.Line("released, so that the others can claim them: %s", app.Joined(d.Released))
+	}
 	if len(d.Held) > 0 {
 		p.Line("claims that the others see until they expire: on %s", app.Joined(d.Held))
 	}
@@ -390,8 +393,8 @@ func (d remoteLeaveText) Text(p *page.Page) {
 func RemoteLeave() *cli.Command {
 	return &cli.Command{
 		Name: "remote leave", Summary: "make this machine's copy a store of its own", Writes: true, NotBatchable: true,
-		Detail: "Brings all published artifacts and commits here first, and says what cannot be had now. The log " +
-			"and the other machines stay as they are, and see nothing of what is done here from then on.",
+		Detail: "Releases what somebody here holds, as leslie release does, brings all published artifacts and commits " +
+			"here, and says what cannot be had now. The log and the other machines see nothing of what is done here from then on.",
 		Example: "leslie remote leave",
 		Run: func(c *cli.Call) (cli.Data, error) {
 			return cli.RunUseCase(c, projects.RemoteLeave, projects.RemoteLeaveRequest{},

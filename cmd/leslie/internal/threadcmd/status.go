@@ -352,6 +352,9 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 	for _, l := range i.NotCommitted {
 		p.Line("not committed on %s: %s, which stay there", l.Machine, page.Plural(l.Files, "file"))
 	}
+	if i.Late {
+		p.Line("git did not say all of its code in time (leslie code %s waits longer)", id)
+	}
 	if i.State == thread.CodeRemoved {
 		return
 	}

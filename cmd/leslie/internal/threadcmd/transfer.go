@@ -20,7 +20,7 @@ func (d transferText) Text(p *page.Page) {
 	if d.Claim != nil {
 		p.Line("thread %s  handed to %s, whose claim it is until %s, and longer with each of its writes", d.ThreadID, d.Claim.Holder, d.Claim.Until.Format(time.RFC3339))
 		if d.Unheard != "" {
-			p.Line("no machine %s has written in this project yet: if the name is wrong, hand the thread over again", d.Unheard)
+			p.Line("%s has not written in this project yet, as one that has just connected; its own leslie remote status shows its name", d.Unheard)
 		}
 		p.Line("%s goes on with: leslie claim %s", d.Claim.Holder, d.ThreadID)
 		return
