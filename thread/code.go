@@ -282,7 +282,11 @@ func (s *State) ownCode(arg string, in ...CodeState) (Thread, error) {
 		return Thread{}, NoCode(t.ID, "its worktree is on "+code.Machine).With(fact.Of("state", code.State)).
 			WithHint("Do that there, or bring the code here with leslie code setup " + string(t.ID)).WithNext("leslie code " + string(t.ID))
 	}
-	return Thread{}, NoCode(t.ID, "its worktree is "+string(code.State)).With(fact.Of("state", code.State))
+	none := NoCode(t.ID, "its worktree is "+string(code.State)).With(fact.Of("state", code.State))
+	if code.State == CodeRemoved {
+		none = none.WithHint("leslie code restore " + string(t.ID) + " makes it again").WithNext("leslie code " + string(t.ID))
+	}
+	return Thread{}, none
 }
 
 // Unmade returns T802 for a thread whose code is still being made: nobody can work on it.

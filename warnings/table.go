@@ -223,8 +223,8 @@ var table = [...]Entry{
 	{
 		Code: LocalEditsKept, Name: "LocalEditsKept", Kind: "local_edits_kept",
 		Title:    "Local edits kept",
-		Template: "{n} files of '{threadId}' were changed here and elsewhere: yours stayed, and the others are beside them",
-		One:      "1 file of '{threadId}' was changed here and elsewhere: yours stayed, and the other is beside it", Counted: "n",
+		Template: "{n} files of '{threadId}' were changed here and elsewhere: yours stayed, and what the others changed is beside them",
+		One:      "1 file of '{threadId}' was changed here and elsewhere: yours stayed, and the other, unless it was deleted there, is beside it", Counted: "n",
 		Context:     []string{"threadId", "paths"},
 		Explanation: "The two changed the same lines, or it is no text that can be merged. The version from the other machine has the name of the file with .merge-remote- and the beginning of a hash; a file that was deleted there has none.",
 		Hint:        "Take over from it what you need, delete it, and share the result with leslie publish {threadId}; until then leslie status {threadId} names it",

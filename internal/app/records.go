@@ -71,7 +71,11 @@ type CodeLeft struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Branch   string          `json:"branch"`
 	Machine  string          `json:"machine"` // where the thread's worktree is, "" for this one
-	Commits  int             `json:"commits"` // of the branch here
+	Commits  int             `json:"commits"` // of the branch here, that the thread's own lacks
+	// Beside is the ref that has these commits on Machine, once they were published.
+	Beside string `json:"beside,omitempty"`
+	// LandedOn is the branch on which the thread landed without them; "" if it did not.
+	LandedOn string `json:"landedOn,omitempty"`
 	// Files is how many files and folders are not committed in Worktree, "" if there are none.
 	Files    int    `json:"files"`
 	Worktree string `json:"worktree,omitempty"`

@@ -73,6 +73,20 @@ func comeHere(c *app.Call, repo *git.Repo, t thread.Thread) (thread.Thread, erro
 	return t, err
 }
 
+// branchAgain makes a branch that leslie made, and that is gone here, as after a landing, where the thread's machine
+// has sent it last. Errors: a *notCome, those of git.
+func branchAgain(c *app.Call, repo *git.Repo, t thread.Thread) error {
+	sent := t.OwnedCode().Sent
+	tip, err := repo.Branch(c.Context(), t.Branch)
+	if err != nil || tip != "" || sent == nil || !t.OwnedCode().Made.Branch {
+		return err
+	}
+	if err := commitsCome(c, repo, t, *sent); err != nil {
+		return err
+	}
+	return unlessMoved(repo.UpdateRef(c.Context(), "refs/heads/"+t.Branch, git.Commit(sent.Tip), "", "leslie: from "+sent.Machine))
+}
+
 // forward moves a branch that is checked out here to what another machine has sent of it, with its
 // files. A branch that has commits of its own stays where it is. Errors: T805, T806, T808.
 func forward(c *app.Call, repo *git.Repo, t thread.Thread, from git.Commit) error {

@@ -1,8 +1,10 @@
 package code
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"leslie/internal/app"
 	"leslie/internal/git"
@@ -45,7 +47,7 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 	}
 	found := make([]*app.CodeLeft, len(owners))
 	SeveralAtOnce(len(owners), func(i int) {
-		if l, err := leftOf(ctx, repo, owners[i], tips[refs[i]], worktrees); err == nil {
+		if l, err := leftOf(ctx, repo, owners[i], c.Project().Machine(), tips[refs[i]], worktrees); err == nil {
 			found[i] = l
 		}
 	})
@@ -72,31 +74,29 @@ func completedHere(c *app.Call, t thread.Thread) bool {
 }
 
 // leftOf returns what the branch of code that is elsewhere, or of a completed thread, has here, tip, and the worktree
-// that has it checked out, but for the thread's own; nil for nothing.
+// that has it checked out, but for the thread's own; nil for nothing. own is this machine.
 func leftOf(
-	ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commit, worktrees []git.Listed,
-) (*app.CodeLeft, error) {
+	ctx context.Context, repo *git.Repo, t thread.Thread, own string, tip git.Commit, worktrees []git.Listed,
+) (l *app.CodeLeft, err error) {
 	code := t.OwnedCode()
 	if tip == "" || !InRepo(t, repo) {
 		return nil, nil
 	}
-	l := &app.CodeLeft{ThreadID: t.ID, Branch: t.Branch}
+	l = &app.CodeLeft{ThreadID: t.ID, Branch: t.Branch}
 	if code.State == thread.CodeReady { // completed, in its own worktree
 		worktrees = nil
 	} else {
 		l.Machine = code.Machine
 	}
-	known, err := isSent(ctx, repo, code, tip)
-	if err != nil {
+	if landed, ok := code.LastLanded(); ok && l.Machine != "" {
+		l.LandedOn = cmp.Or(landed.Onto, string(landed.Into))
+	}
+	if l.Commits, err = besides(ctx, repo, t, tip); err != nil {
 		return nil, err
 	}
-	if !known {
-		has := git.Commit(code.Start)
-		if code.Sent != nil {
-			has = git.Commit(code.Sent.Tip)
-		}
-		if l.Commits, _, err = repo.Count(ctx, tip, has); err != nil {
-			return nil, err
+	for _, sent := range code.SentBeside {
+		if l.Commits > 0 && sent.Machine == own && sent.Tip == string(tip) {
+			l.Beside = strings.TrimPrefix(git.MachineRef(own, t.Branch), "refs/")
 		}
 	}
 	if i := slices.IndexFunc(worktrees, func(w git.Listed) bool { return w.Branch == t.Branch && !w.Missing }); i >= 0 {
@@ -112,6 +112,27 @@ func leftOf(
 		return nil, nil
 	}
 	return l, nil
+}
+
+// besides counts the commits of a thread's branch here, at tip, that have not landed, and that the thread's own branch
+// lacks, as it was sent last by the machine that has it.
+func besides(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commit) (int, error) {
+	own := []git.Commit{git.Commit(t.OwnedCode().Start)}
+	if sent := t.OwnedCode().Sent; sent != nil {
+		own = append(own, git.Commit(sent.Tip))
+	}
+	if slices.Contains(own, tip) {
+		return 0, nil
+	}
+	lacking, err := repo.CommitsNotIn(ctx, []git.Commit{tip}, own)
+	if err != nil || len(lacking) == 0 {
+		return 0, err
+	}
+	landed, err := hasLanded(ctx, repo, t, tip)
+	if err != nil || landed {
+		return 0, err
+	}
+	return len(lacking), nil
 }
 
 // MachineOfWorktrees returns the machine on which the code of threads is whose branches are checked out

@@ -232,10 +232,11 @@ func itemOf(c *app.Call, t thread.Thread) Item {
 // known then is left out, and those items are Late.
 func lookAtCode(c *app.Call, items []Item) (err error) {
 	repo, err := OpenRepo(c)
+	looked := false
 	defer func() {
-		if codes.Has(err, codes.Interrupted) { // before each of them was looked at
+		if !looked && codes.Has(err, codes.Interrupted) {
 			for i := range items {
-				items[i].Late = items[i].Late || items[i].Head == nil
+				items[i].Late = true
 			}
 		}
 		if repo != nil {
@@ -275,6 +276,7 @@ func lookAtCode(c *app.Call, items []Item) (err error) {
 			items[i].Left = &left[at]
 		}
 	}
+	looked = true
 	failed := make([]error, len(items))
 	SeveralAtOnce(len(items), func(i int) { failed[i] = items[i].look(ctx, c, repo, tips, upstreams) })
 	for i, err := range failed {

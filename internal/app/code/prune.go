@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"leslie/codes"
@@ -130,8 +131,8 @@ func Prune(c *app.Call, in PruneRequest) (*PruneResult, error) {
 }
 
 // pruneLeft removes what is left here of the code of a thread that has ended on another machine: the
-// worktree that leslie made, if it has nothing that is not committed, and the branch, if that
-// machine has all of it. found: there is something, whether it goes or stays.
+// worktree that leslie made, if it has nothing that is not committed, and the branch, if the thread's own, or where
+// that landed, has all of it. found: there is something, whether it goes or stays.
 func (d *PruneResult) pruneLeft(c *app.Call, repo *git.Repo, t thread.Thread) (found bool, err error) {
 	ctx, sent := c.Context(), t.OwnedCode().Sent
 	tip, err := repo.Branch(ctx, t.Branch)
@@ -146,9 +147,9 @@ func (d *PruneResult) pruneLeft(c *app.Call, repo *git.Repo, t thread.Thread) (f
 	if in != nil {
 		dir = in.Dir
 	}
-	if has, err := isSent(ctx, repo, t.OwnedCode(), tip); err != nil || !has {
-		d.Left = append(d.Left, LeftCode{t.ID, dir, t.Branch + " here has commits that no other machine has: look with git log " +
-			t.Branch + ", and bring them to a branch with git merge"})
+	if n, err := besides(ctx, repo, t, tip); err != nil || n > 0 {
+		d.Left = append(d.Left, LeftCode{t.ID, dir, t.Branch + " here has " + strconv.Itoa(n) +
+			" of its commits alone, which did not land: git merge " + t.Branch + " brings them to the branch where you call it"})
 		return err == nil, err
 	}
 	one := PrunedCode{ThreadID: t.ID, Branch: t.Branch}

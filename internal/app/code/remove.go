@@ -38,6 +38,16 @@ func RemotesWith(c *app.Call, branch string) []string {
 	return names
 }
 
+// HasBranch reports whether this clone has a branch.
+func HasBranch(c *app.Call, branch string) bool {
+	repo, err := OpenRepo(c)
+	if err != nil {
+		return false
+	}
+	tip, err := repo.Branch(c.Context(), branch)
+	return err == nil && tip != ""
+}
+
 // RemoveRequest names a thread that owns code.
 type RemoveRequest struct {
 	Thread string // "": the thread that the caller speaks for

@@ -79,6 +79,9 @@ func Setup(c *app.Call, in SetupRequest) (*SetupResult, error) {
 	}
 	dir, admin := WorktreeDir(c, t), t.OwnedCode().Admin
 	if t.OwnedCode().State == thread.CodeMaking {
+		if err := branchAgain(c, repo, t); err != nil {
+			return nil, err
+		}
 		w, err := Make(c, repo, t.ID, *t.OwnedCode(), WorktreeSpecOf(c, t))
 		if err != nil {
 			return nil, err

@@ -174,12 +174,12 @@ func remoteProblems(c *app.Call) (found []Finding) {
 	}
 	if len(lines.Damaged) > 0 {
 		found = append(found, Finding{Code: string(codes.RemoteDamaged), Path: at, Message: codes.Reason(lines.Err()) + "; " +
-			"leslie remote restore, on a machine that has all operations, makes the log anew"})
+			"leslie remote restore --creds FILE, on a machine that has all operations, makes the log anew"})
 	}
 	for _, one := range content.Damaged {
-		heals := "leslie remote restore on a machine that has it stores it again"
+		heals := "leslie remote restore --creds FILE on a machine that has it stores it again"
 		if one.Here {
-			heals = "this machine has it, and leslie remote restore stores it again"
+			heals = "this machine has it, and leslie remote restore --creds FILE stores it again"
 		}
 		found = append(found, Finding{Code: string(codes.RemoteDamaged), Path: at, Message: "no server has " + one.What + " whole; " + heals})
 	}

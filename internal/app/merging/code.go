@@ -324,13 +324,7 @@ func (in *codeInputs) sent(p *Planning, t thread.Thread, tip git.Commit) error {
 	}
 	alone, _, err := in.repo.Count(in.ctx, here, tip)
 	if err == nil && alone > 0 {
-		brings := "leslie publish " + string(t.ID)
-		for _, beside := range code.SentBeside {
-			if beside.Tip == string(here) { // the other machine has it, beside its branch
-				brings = "git merge " + git.MachineRef(beside.Machine, t.Branch) + ", in its worktree on " + code.Machine + ","
-			}
-		}
-		p.call.Warn(t.CodeBehind(t.Branch+" on this machine", alone, brings))
+		p.call.Warn(t.CodeBehind(t.Branch+" on this machine", alone, "git merge "+t.Branch))
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package projects
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -48,8 +49,10 @@ type RemoteRejoinResult struct {
 type PartedThread struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Title    string          `json:"title"`
-	Branch   string          `json:"branch,omitempty"`
+	Branch   string          `json:"branch,omitempty"`   // if it is there
 	Worktree string          `json:"worktree,omitempty"` // if it is there
+	// LandedOn is where its code had landed; "" if it had not.
+	LandedOn string `json:"landedOn,omitempty"`
 	// Other: the log has another thread of that id.
 	Other bool `json:"other,omitempty"`
 }
@@ -193,18 +196,24 @@ func replaceCopy(c *app.Call, why string, link *replica.Link, in ConnectRequest,
 	return d, err
 }
 
-// differingNotes returns the files that a store which was kept has of threads in the log, and which are not as the log
-// has them. What cannot be read is left out.
+// differingNotes returns the files that a store which was kept has, and which are not as the log has them: of threads
+// that the log lacks, or has others of their ids, all. What cannot be read is left out.
 func differingNotes(c *app.Call, kept *store.Store, alone []PartedThread) (all []KeptNotes, err error) {
 	now, err := threadsOf(c)
-	for _, t := range now {
-		if slices.ContainsFunc(alone, func(p PartedThread) bool { return p.ThreadID == t.ID }) {
-			continue
+	ids := map[thread.ThreadID]bool{}
+	for _, p := range alone {
+		ids[p.ThreadID] = true
+		if !slices.ContainsFunc(now, func(t thread.Thread) bool { return t.ID == p.ThreadID }) {
+			now = append(now, thread.Thread{ID: p.ThreadID})
 		}
+	}
+	for _, t := range now {
 		has, name, err := kept.PublishedList(t.ID)
 		switch {
 		case err != nil:
 			continue
+		case ids[t.ID]:
+			has = nil
 		case t.Published == nil:
 			has = nil
 		case name != t.Published.Manifest:
@@ -252,8 +261,13 @@ func partedThreads(c *app.Call, before []thread.Thread) ([]PartedThread, error) 
 				continue
 			}
 		}
-		if t.OwnedCode() != nil {
-			one.Branch = t.Branch
+		if owned := t.OwnedCode(); owned != nil {
+			if l, ok := owned.LastLanded(); ok {
+				one.LandedOn = cmp.Or(l.Onto, string(l.Into))
+			}
+			if code.HasBranch(c, t.Branch) {
+				one.Branch = t.Branch
+			}
 			if dir := code.WorktreeDir(c, t); !code.FolderMissing(dir) {
 				one.Worktree = dir
 			}

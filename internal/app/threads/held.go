@@ -42,6 +42,9 @@ func heldBy(c *app.Call, s *thread.State) []app.WaitingItem {
 	for _, t := range s.ClaimedBy(actor) {
 		own[t.ID] = true
 		item := app.WaitingItem{Kind: app.HeldClaim, ID: string(t.ID), ThreadID: t.ID, Title: t.Title, Next: "leslie context --thread " + string(t.ID)}
+		if owned := t.OwnedCode(); owned != nil && owned.State == thread.CodeElsewhere {
+			item.Next = "leslie claim " + string(t.ID) // brings it here
+		}
 		if t.Held(now) == nil {
 			item.Title, item.Next = item.Title+" (the claim has expired)", "leslie renew "+string(t.ID)
 		}

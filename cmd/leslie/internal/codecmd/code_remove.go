@@ -171,7 +171,7 @@ func (d codePruneText) Text(p *page.Page) {
 // Prune is the command leslie code prune.
 func Prune() *cli.Command {
 	return &cli.Command{
-		Name: "code prune", Summary: "remove the worktrees of ended threads whose code has landed", Writes: true,
+		Name: "code prune", Summary: "remove the worktrees of ended threads whose code has landed, or is on another machine", Writes: true,
 		Unrecorded: true,
 		Detail: "Only where nothing is left uncommitted. The others stay, with the reason. A ref that keeps what a removed " +
 			"worktree had goes once a branch has all of it, or after code.keep (30 days).",

@@ -45,11 +45,25 @@ func SizeText(files, added, removed int) string {
 	return Plural(files, "file") + " +" + strconv.Itoa(added) + " -" + strconv.Itoa(removed)
 }
 
+// LeftLabel is what LeftText stands behind.
+func LeftLabel(l app.CodeLeft) string {
+	if l.Beside != "" {
+		return "here"
+	}
+	return "only here"
+}
+
 // LeftText says what is left on this machine of code that is on another one, and how it is handed on:
 // "1 commit on leslie/health and 2 files not committed in DIR, which vm-1 does not have (commit there,
 // then leslie publish health)". worktree is l's, as the reader is to see it.
 func LeftText(l app.CodeLeft, worktree string) string {
 	text, hand := "", "leslie publish "+string(l.ThreadID)
+	switch {
+	case l.LandedOn != "":
+		hand = "git merge " + l.Branch + ", on " + l.LandedOn
+	case l.Beside != "":
+		hand = "git merge " + l.Beside + ", in its worktree there"
+	}
 	if l.Commits > 0 {
 		text = Plural(l.Commits, "commit") + " on " + l.Branch
 	}
@@ -60,7 +74,12 @@ func LeftText(l app.CodeLeft, worktree string) string {
 		text += Plural(l.Files, "file") + " not committed in " + worktree
 		hand = "commit there, then " + hand
 	}
-	if l.Machine == "" {
+	switch {
+	case l.LandedOn != "":
+		return text + ", which did not land (" + hand + ")"
+	case l.Beside != "" && l.Files == 0:
+		return text + ", which " + l.Machine + " has beside its branch (" + hand + ")"
+	case l.Machine == "":
 		return text + ", which no other machine has (" + hand + ")"
 	}
 	return text + ", which " + l.Machine + " does not have (" + hand + ")"

@@ -144,7 +144,7 @@ func (d remoteRestoreText) Text(p *page.Page) {
 		p.Field("still damaged", c.What+" ("+where+")")
 	}
 	if len(d.Damaged) > 0 {
-		p.Line("next, on a machine that has it: leslie remote restore")
+		p.Line("next, on a machine that has it: leslie remote restore --creds FILE")
 	} else {
 		p.Line("next: leslie remote status on the other machines; one that knows more, or something else, " +
 			"says what to do (T512)")
@@ -161,7 +161,8 @@ func RemoteRestore() *cli.Command {
 			"machines first, and run this where the revision is greatest. A log that is there is never replaced: a " +
 			"machine that knows more appends what is missing, as long as nobody has written anything else. With URL: " +
 			"on other servers; the other machines then run leslie remote move.",
-		Example: "leslie remote restore", Operands: []cli.Operand{urlOperand(false)}, Flags: []cli.Flag{credsFlag()},
+		Example: "leslie remote restore --creds admin.creds", Operands: []cli.Operand{urlOperand(false)},
+		Flags: []cli.Flag{cli.NewFlag("creds", cli.Text("FILE").Offering(cli.FileNames), "a file of an administrator's credentials")},
 		Run: func(c *cli.Call) (cli.Data, error) {
 			in := projects.RemoteRestoreRequest{URL: c.Operand(0), Credentials: absolute(c, c.Text("creds"))}
 			checkURL(c, in.Faults)
@@ -217,6 +218,8 @@ func partedText(p *page.Page, threads []projects.PartedThread) {
 				branchOrWorktree(p, own, t.Branch+"-own", t.Worktree))
 		case t.Other:
 			p.Line("%s is another thread in the log: leslie spawn %s --id %s-own makes yours again", t.ThreadID, external.Word(t.Title), t.ThreadID)
+		case t.LandedOn != "":
+			p.Line("%s is not in the log; its code had landed on %s", t.ThreadID, t.LandedOn)
 		case t.Branch == "":
 			p.Line("%s is not in the log: %s", t.ThreadID, again)
 		default:

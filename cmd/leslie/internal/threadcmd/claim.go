@@ -39,6 +39,9 @@ func (d claimText) Text(p *page.Page) {
 		p.Line("reopened: %s", reopenedText(*d.Reopened))
 	}
 	p.Field("worktree", d.Worktree)
+	if d.Removed {
+		p.Line("its worktree was removed: leslie code restore %s makes it again", string(*d.ThreadID))
+	}
 	if d.TakenFrom != nil && d.Worktree != "" {
 		p.Field("not handed on", notHandedOn(*d.ThreadID, *d.TakenFrom))
 	}

@@ -141,7 +141,7 @@ func fileLines(files []threads.ContextFile) []string {
 			line += ", inherited from the parent"
 		}
 		if f.VersionOf != "" {
-			line += ", another machine's version of " + f.VersionOf
+			line += ", the other version of " + f.VersionOf
 		}
 		out = append(out, line+")")
 	}
@@ -281,7 +281,7 @@ func (b *contextBlock) code() string {
 		line := saying("code", "branch "+code.Branch+"; its worktree is on "+code.Machine+", not on this machine; leslie claim "+id+
 			" or leslie code setup "+id+" makes one here with the commits that have come")
 		if code.Left != nil {
-			line += saying("only here", page.LeftText(*code.Left, code.Left.Worktree))
+			line += saying(page.LeftLabel(*code.Left), page.LeftText(*code.Left, code.Left.Worktree))
 		}
 		return line
 	case code.State == thread.CodeMaking:

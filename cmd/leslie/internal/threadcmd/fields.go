@@ -266,7 +266,7 @@ func codeFields(p *page.Page, c *app.CodeRecord) {
 		p.Field("code", "its worktree was removed; it began at "+from)
 		p.Field("kept", c.Kept)
 	} else if c.Machine != "" {
-		p.Field("code", "on "+c.Machine+", not on this machine, from "+from)
+		p.Field("code", "on "+c.Machine+", from "+from)
 	} else {
 		p.Field("code", c.State.Words()+", from "+from)
 	}

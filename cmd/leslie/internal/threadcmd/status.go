@@ -105,7 +105,7 @@ func notStartedText(p *page.Page, d *threads.SummaryResult) {
 // leftText lists what is left here of threads that are on other machines.
 func leftText(p *page.Page, left []app.CodeLeft) {
 	for _, l := range left {
-		p.Line("only here, of %s: %s", l.ThreadID, page.LeftText(l, p.Place(l.Worktree)))
+		p.Line("%s, of %s: %s", page.LeftLabel(l), l.ThreadID, page.LeftText(l, p.Place(l.Worktree)))
 	}
 }
 
@@ -303,7 +303,7 @@ func (d StatusText) Text(p *page.Page) {
 		}
 		p.Line("  %s%s", a.Path, size)
 		if a.VersionOf != "" {
-			p.Line("    another machine's version of %s: take over what you need, delete it, then leslie publish %s",
+			p.Line("    the other version of %s: take over what you need, delete it, then leslie publish %s",
 				a.VersionOf, d.ThreadID)
 		}
 	}
@@ -347,10 +347,10 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 		p.Line("now: %s (leslie land %s says what to do)", i.Standing(), id)
 	}
 	if i.Left != nil {
-		p.Line("only here: %s", page.LeftText(*i.Left, p.Place(i.Left.Worktree)))
+		p.Line("%s: %s", page.LeftLabel(*i.Left), page.LeftText(*i.Left, p.Place(i.Left.Worktree)))
 	}
 	for _, l := range i.NotCommitted {
-		p.Line("not committed on %s: %s, which stay there", l.Machine, page.Plural(l.Files, "file"))
+		p.Line("not committed, only on %s: %s", l.Machine, page.Plural(l.Files, "file"))
 	}
 	if i.Late {
 		p.Line("git did not say all of its code in time (leslie code %s waits longer)", id)
