@@ -58,12 +58,20 @@ func (d *Drawer) Identify(l *Line, actor string) {
 	if l.Scenario {
 		l.As = "user"
 	}
-	who := []string{"--as", l.As, "--actor", actor}
+	who := Who(l.Command, l.As, actor)
 	if d.R.IntN(2) == 0 {
 		l.Argv = slices.Concat(who, l.Argv)
 	} else {
 		l.Argv = slices.Concat(l.Argv, who)
 	}
+}
+
+// Who are the flags that say who acts. history and observe refuse --actor, which would filter nothing there.
+func Who(command, as, actor string) []string {
+	if command == "history" || command == "observe" {
+		return []string{"--as", as}
+	}
+	return []string{"--as", as, "--actor", actor}
 }
 
 // Line returns a unique line with a checksum.

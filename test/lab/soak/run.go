@@ -100,7 +100,7 @@ func (r *soakRun) own(argv ...string) lab.Outcome {
 	if (command == "objective" || command == "merge") && len(argv) > 1 && !strings.HasPrefix(argv[1], "-") {
 		command += " " + argv[1]
 	}
-	l := line{Command: command, Argv: append(argv, "--as", "user", "--actor", ownActor), Scenario: true}
+	l := line{Command: command, Argv: append(argv, lab.Who(command, "user", ownActor)...), Scenario: true}
 	l.Reads = command == "init" || command == "doctor"
 	o := r.Call(l.Argv...)
 	r.report.Count(l, o, lab.Interruption{})
