@@ -2,6 +2,7 @@ package thread
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -146,6 +147,9 @@ type CodeLanded struct {
 
 	Unknown Unknown `json:"-"`
 }
+
+// Place is what it landed in: a thread, or a branch of none.
+func (l CodeLanded) Place() string { return cmp.Or(string(l.Into), l.Onto) }
 
 // How code was merged: with its commits, as one commit, or as a copy of each.
 const (

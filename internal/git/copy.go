@@ -85,7 +85,7 @@ func (r *Repo) HasEquivalents(ctx context.Context, tip, target Commit) (bool, er
 // changeCopied reports whether a commit of a target changes what differs between two others;
 // base is one that the target's side of the history has, or an end of that.
 func (r *Repo) changeCopied(ctx context.Context, from, to, base, target Commit) (bool, error) {
-	change, err := r.CommitTree(ctx, string(to)+"^{tree}", []Commit{from}, "leslie: a change", "leslie")
+	change, err := r.TemporaryCommit(ctx, string(to)+"^{tree}", from)
 	if err != nil {
 		return false, err
 	}

@@ -86,9 +86,8 @@ func (r *Repo) MergeTree(ctx context.Context, in *Worktree, base, ours, theirs C
 
 // onBase returns commits with the same trees whose merge base is the given one.
 func (r *Repo) onBase(ctx context.Context, base, ours, theirs Commit) (a, b Commit, err error) {
-	const nobody = "leslie"
-	if a, err = r.CommitTree(ctx, string(ours)+"^{tree}", []Commit{base}, "ours", nobody); err == nil {
-		b, err = r.CommitTree(ctx, string(theirs)+"^{tree}", []Commit{base}, "theirs", nobody)
+	if a, err = r.TemporaryCommit(ctx, string(ours)+"^{tree}", base); err == nil {
+		b, err = r.TemporaryCommit(ctx, string(theirs)+"^{tree}", base)
 	}
 	return a, b, err
 }
@@ -275,6 +274,16 @@ func (r *Repo) commitTree(ctx context.Context, tree string, parents []Commit, me
 		return "", broken(err)
 	}
 	return Commit(strings.TrimSpace(string(out))), nil
+}
+
+// TemporaryCommit makes a commit that only a computation needs, and no ref names. It says neither who made it nor when:
+// the same content gives the same commit, and looking again adds nothing to the repository.
+func (r *Repo) TemporaryCommit(ctx context.Context, tree string, parents ...Commit) (Commit, error) {
+	var env []string
+	for _, role := range []string{"AUTHOR", "COMMITTER"} {
+		env = append(env, "GIT_"+role+"_NAME=leslie", "GIT_"+role+"_EMAIL="+address("leslie"), "GIT_"+role+"_DATE=@0 +0000")
+	}
+	return r.commitTree(ctx, tree, parents, "leslie: temporary", "leslie", env...)
 }
 
 // address is an address for somebody whom git does not know.

@@ -184,6 +184,28 @@ func TestARecordedBaseTakesThePlaceOfTheMergeBase(t *testing.T) {
 	assert.Equal(t, r.git("rev-parse", string(theirs)+"^{tree}"), based.Tree)
 }
 
+func TestLookingAgainAddsNothingToTheRepository(t *testing.T) {
+	r := newRepository(t)
+	r.write("a", "1\n2\n3\n")
+	base := r.commit("base")
+	r.git("checkout", "-q", "-b", "theirs")
+	r.write("a", "1\n2\n3 theirs\n")
+	theirs := r.commit("theirs")
+	r.git("checkout", "-q", "main")
+	r.write("a", "1 ours\n2\n3\n")
+	ours := r.commit("ours")
+	look := func() string {
+		_, err := r.repo.MergeTree(t.Context(), nil, base, ours, theirs)
+		require.NoError(t, err)
+		_, err = r.repo.TemporaryCommit(t.Context(), string(ours)+"^{tree}", theirs)
+		require.NoError(t, err)
+		return r.git("cat-file", "--batch-check", "--batch-all-objects")
+	}
+	first := look()
+	r.git("config", "user.name", "somebody else")
+	assert.Equal(t, first, look(), "the commits that git needs to compute it are the same ones")
+}
+
 func TestAResolvedTreeHasWhatWasChosen(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

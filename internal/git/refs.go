@@ -85,10 +85,9 @@ func (r *Repo) Identity(ctx context.Context) (env []string) {
 	return env
 }
 
-// Newest returns the newest commits that a revision has and another has not, merges left out, the newest
-// first, with their first lines.
+// Newest returns the newest commits that a revision has and another has not, the newest first, with their first lines.
 func (r *Repo) Newest(ctx context.Context, revision, without string, most int) (all []CommitSummary, err error) {
-	out, err := r.at(ctx, command{args: []string{"log", "--format=%H %s", "--no-merges", "--max-count=" + strconv.Itoa(most), revision, "^" + without, "--"}})
+	out, err := r.at(ctx, command{args: []string{"log", "--format=%H %s", "--max-count=" + strconv.Itoa(most), revision, "^" + without, "--"}})
 	for line := range strings.Lines(string(out)) {
 		id, subject, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		all = append(all, CommitSummary{Commit: Commit(id), Subject: subject})

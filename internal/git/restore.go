@@ -156,6 +156,12 @@ func (r *Repo) DeleteBranch(ctx context.Context, branch string, at Commit) (bool
 	return err == nil, err
 }
 
+// RenameBranch gives a branch another name, also where a worktree has it checked out.
+func (r *Repo) RenameBranch(ctx context.Context, from, to string) error {
+	_, err := r.at(ctx, command{args: []string{"branch", "--move", "--", from, to}})
+	return broken(err)
+}
+
 // rescues is where rescues are kept.
 const rescues = "refs/leslie/rescue/"
 

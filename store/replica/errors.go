@@ -37,7 +37,7 @@ func Error(ctx context.Context, err error, op thread.OperationID) error {
 	case errors.Is(err, ledger.ErrFull):
 		return codes.WriteFailed.Wrap(err, fact.Of("path", "the project's remote"), reason).WithNext("leslie remote status")
 	case errors.Is(err, ledger.ErrSealed):
-		return Sealed(err)
+		return sealed(err)
 	case errors.Is(err, ledger.ErrGap):
 		return codes.RemoteDamaged.Wrap(err, reason)
 	case errors.Is(err, ledger.ErrMissing):
@@ -46,8 +46,8 @@ func Error(ctx context.Context, err error, op thread.OperationID) error {
 	return codes.RemoteUnreachable.Wrap(err, reason)
 }
 
-// Sealed is T510 for a log that leslie remote restore has begun to make anew.
-func Sealed(err error) *codes.Error {
+// sealed is T510 for a log that leslie remote restore has begun to make anew.
+func sealed(err error) *codes.Error {
 	return codes.RemoteUnreachable.Wrap(err, fact.Of("reason", ledger.ErrSealed.Error())).
 		WithHint("Write again when it is done. If leslie remote restore was interrupted, a person runs it again on the same machine")
 }

@@ -2,7 +2,10 @@ package code
 
 import (
 	"cmp"
+	"context"
 	"path/filepath"
+	"slices"
+	"strconv"
 
 	"leslie/codes"
 	"leslie/internal/app"
@@ -42,7 +45,9 @@ func comeHere(c *app.Call, repo *git.Repo, t thread.Thread) (thread.Thread, erro
 		if dir, _, err = names.MakeWorktrees(c); err != nil {
 			return t, err
 		}
-		dir = filepath.Join(dir, string(t.ID))
+		if dir, err = freeFolder(ctx, repo, filepath.Join(dir, string(t.ID))); err != nil {
+			return t, err
+		}
 		spec := git.WorktreeSpec{Dir: dir, Branch: t.Branch, Start: git.Commit(owned.Start)}
 		if tip, err := repo.Branch(ctx, t.Branch); err != nil {
 			return t, err
@@ -71,6 +76,17 @@ func comeHere(c *app.Call, repo *git.Repo, t thread.Thread) (thread.Thread, erro
 		WarnOfPushed(ctx, c, repo, t, tip)
 	}
 	return t, err
+}
+
+// freeFolder returns a name for the folder of a worktree, dir unless that is a worktree of another branch: as of a
+// thread of the same id that another project's log had.
+func freeFolder(ctx context.Context, repo *git.Repo, dir string) (string, error) {
+	all, err := repo.Worktrees(ctx)
+	name := dir
+	for n := 2; slices.ContainsFunc(all, func(w git.Listed) bool { return w.Dir == name }); n++ {
+		name = dir + "-" + strconv.Itoa(n)
+	}
+	return name, err
 }
 
 // branchAgain makes a branch that leslie made, and that is gone here, as after a landing, where the thread's machine

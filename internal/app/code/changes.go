@@ -53,8 +53,7 @@ type Part struct {
 	To   *string `json:"to"`
 	Into string  `json:"into,omitempty"`
 	// Commits is how many commits a committed part has that the target lacks, an astray one that the
-	// branch lacks. Subjects are those of the newest, of a landed part of what landed; at most
-	// maxSubjects, merges left out.
+	// branch lacks. Subjects are those of the newest, of a landed part of what landed; at most maxSubjects.
 	Commits  int      `json:"commits,omitempty"`
 	Subjects []string `json:"subjects,omitempty"`
 	// Ids are those of the commits of Subjects.
@@ -293,7 +292,7 @@ func (l changesLook) landed(target git.Commit) (parts []Part, err error) {
 			continue
 		}
 		found = true
-		part := Part{Kind: LandedPart, Into: cmp.Or(string(landing.Into), landing.Onto)}
+		part := Part{Kind: LandedPart, Into: landing.Place()}
 		if landing.Tip != "" && landing.From != "" { // the tip of a squash may be gone
 			newest, _ := l.repo.Newest(l.ctx, landing.Tip, landing.From, maxSubjects)
 			part.addCommits(newest)

@@ -1,7 +1,6 @@
 package code
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -89,7 +88,7 @@ func leftOf(
 		l.Machine = code.Machine
 	}
 	if landed, ok := code.LastLanded(); ok && l.Machine != "" {
-		l.LandedOn = cmp.Or(landed.Onto, string(landed.Into))
+		l.LandedOn = landed.Place()
 	}
 	if l.Commits, err = besides(ctx, repo, t, tip); err != nil {
 		return nil, err
@@ -121,18 +120,24 @@ func besides(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commi
 	if sent := t.OwnedCode().Sent; sent != nil {
 		own = append(own, git.Commit(sent.Tip))
 	}
-	if slices.Contains(own, tip) {
-		return 0, nil
-	}
-	lacking, err := repo.CommitsNotIn(ctx, []git.Commit{tip}, own)
-	if err != nil || len(lacking) == 0 {
+	n, err := commitsBeyond(ctx, repo, tip, own)
+	if err != nil || n == 0 {
 		return 0, err
 	}
 	landed, err := hasLanded(ctx, repo, t, tip)
 	if err != nil || landed {
 		return 0, err
 	}
-	return len(lacking), nil
+	return n, nil
+}
+
+// commitsBeyond counts the commits of a branch, at tip, that none of some commits has.
+func commitsBeyond(ctx context.Context, repo *git.Repo, tip git.Commit, known []git.Commit) (int, error) {
+	if slices.Contains(known, tip) {
+		return 0, nil
+	}
+	lacking, err := repo.CommitsNotIn(ctx, []git.Commit{tip}, known)
+	return len(lacking), err
 }
 
 // MachineOfWorktrees returns the machine on which the code of threads is whose branches are checked out

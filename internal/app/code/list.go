@@ -1,7 +1,6 @@
 package code
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"os"
@@ -197,7 +196,7 @@ func (item Item) Standing() string {
 	case item.LandedGone == RevertedThere:
 		return "reverted in " + item.LandedAs.Onto
 	case item.LandedGone != "":
-		return "not in " + cmp.Or(item.LandedAs.Onto, string(item.LandedAs.Into)) + " any more"
+		return "not in " + item.LandedAs.Place() + " any more"
 	case item.Landed != nil && *item.Landed && (item.State == thread.CodeReady || item.State == thread.CodeRemoved || item.State == thread.CodeElsewhere):
 		return "landed"
 	}
@@ -230,20 +229,10 @@ func itemOf(c *app.Call, t thread.Thread) Item {
 
 // lookAtCode asks git about all items. The end of codeTime is no error: what is not
 // known then is left out, and those items are Late.
-func lookAtCode(c *app.Call, items []Item) (err error) {
+func lookAtCode(c *app.Call, items []Item) error {
 	repo, err := OpenRepo(c)
-	looked := false
-	defer func() {
-		if !looked && codes.Has(err, codes.Interrupted) {
-			for i := range items {
-				items[i].Late = true
-			}
-		}
-		if repo != nil {
-			err = unlessLate(c, err)
-		}
-	}()
 	if err != nil {
+		noteLate(items, err)
 		return err
 	}
 	ctx, cancel := c.Project().Environment().Timeout(c.Context(), codeTime)
@@ -252,15 +241,15 @@ func lookAtCode(c *app.Call, items []Item) (err error) {
 	for i, item := range items {
 		owners[i] = item.owner
 	}
-	if err := arrive(c, repo, owners...); err != nil {
-		return err
-	}
 	refs := map[string]bool{}
 	for _, item := range items {
 		addRefs(refs, append(slices.Concat(item.origin.Below, item.origin.Others), item.owner))
 	}
-	tips, err := repo.Tips(ctx, slices.Sorted(maps.Keys(refs)))
+	var tips map[string]git.Commit
 	var upstreams git.Upstreams
+	if err = arrive(c, repo, owners...); err == nil {
+		tips, err = repo.Tips(ctx, slices.Sorted(maps.Keys(refs)))
+	}
 	if err == nil {
 		upstreams, err = repo.Upstreams(ctx, branchesOf(items)...)
 	}
@@ -268,7 +257,8 @@ func lookAtCode(c *app.Call, items []Item) (err error) {
 		err = repo.ReadPrograms(ctx)
 	}
 	if err != nil {
-		return err
+		noteLate(items, err)
+		return unlessLate(c, err)
 	}
 	left := LeftHere(c, owners...)
 	for i := range items {
@@ -276,11 +266,10 @@ func lookAtCode(c *app.Call, items []Item) (err error) {
 			items[i].Left = &left[at]
 		}
 	}
-	looked = true
 	failed := make([]error, len(items))
 	SeveralAtOnce(len(items), func(i int) { failed[i] = items[i].look(ctx, c, repo, tips, upstreams) })
 	for i, err := range failed {
-		items[i].Late = codes.Has(err, codes.Interrupted)
+		noteLate(items[i:i+1], err)
 	}
 	for _, err := range failed {
 		if err := unlessLate(c, err); err != nil {
@@ -288,6 +277,13 @@ func lookAtCode(c *app.Call, items []Item) (err error) {
 		}
 	}
 	return nil
+}
+
+// noteLate notes the items whose look an error ended, if that says that the time was up.
+func noteLate(items []Item, err error) {
+	for i := range items {
+		items[i].Late = codes.Has(err, codes.Interrupted)
+	}
 }
 
 func branchesOf(items []Item) (branches []string) {

@@ -147,22 +147,22 @@ func (d *PruneResult) pruneLeft(c *app.Call, repo *git.Repo, t thread.Thread) (f
 	if in != nil {
 		dir = in.Dir
 	}
-	if n, err := besides(ctx, repo, t, tip); err != nil || n > 0 {
+	n, err := besides(ctx, repo, t, tip)
+	if err != nil {
+		return false, err
+	}
+	if n > 0 {
 		d.Left = append(d.Left, LeftCode{t.ID, dir, t.Branch + " here has " + strconv.Itoa(n) +
 			" of its commits alone, which did not land: git merge " + t.Branch + " brings them to the branch where you call it"})
-		return err == nil, err
+		return true, nil
 	}
 	one := PrunedCode{ThreadID: t.ID, Branch: t.Branch}
 	if in != nil {
-		names, err := NamesNow(c, repo)
-		if err != nil || in.Missing || in.Dir != filepath.Join(names.dir, string(t.ID)) {
-			return false, err // somebody else's
-		}
-		status, err := in.Status(ctx)
-		switch {
-		case err != nil:
+		own, clean, err := leftStands(c, repo, t, in)
+		if err != nil || !own {
 			return false, err
-		case !status.Clean() || in.Busy() != "":
+		}
+		if !clean {
 			d.Left = append(d.Left, LeftCode{t.ID, in.Dir, "it is left from before the thread went to another machine, and has work that is not committed"})
 			return true, nil
 		}
@@ -182,6 +182,53 @@ func (d *PruneResult) pruneLeft(c *app.Call, repo *git.Repo, t thread.Thread) (f
 		err = forgetCame(ctx, repo, t)
 	}
 	return true, err
+}
+
+// leftStands says of a worktree that has a thread's branch checked out, while the thread's own is on another machine,
+// whether leslie made it, own, and whether all of it is committed.
+func leftStands(c *app.Call, repo *git.Repo, t thread.Thread, in *git.Listed) (own, clean bool, err error) {
+	names, err := NamesNow(c, repo)
+	if err != nil || in.Missing || in.Dir != filepath.Join(names.dir, string(t.ID)) {
+		return false, false, err
+	}
+	status, err := in.Status(c.Context())
+	return err == nil, status.Clean() && in.Busy() == "", err
+}
+
+// removeLeft removes the worktree that is left here of a thread whose worktree is on another machine. Its branch stays.
+// nil for a thread that has its own here, or none. Errors: T802 where something is not committed, those of reading.
+func removeLeft(c *app.Call, in RemoveRequest) (*RemoveResult, error) {
+	t, err := Owner(c, c.ThreadOr(in.Thread))
+	if err != nil || t.OwnedCode().State != thread.CodeElsewhere {
+		return nil, err
+	}
+	repo, err := OpenRepo(c)
+	if err != nil {
+		return nil, err
+	}
+	left, err := repo.CheckedOut(c.Context(), t.Branch)
+	if err != nil || left == nil {
+		return nil, err
+	}
+	own, clean, err := leftStands(c, repo, t, left)
+	if err != nil || !own {
+		return nil, err
+	}
+	if !clean {
+		return nil, thread.NoCode(t.ID, "its worktree is on "+t.OwnedCode().Machine+", and the one that is left here has work that is not committed").
+			WithHint("Commit it there, then leslie publish " + string(t.ID) + " takes it to " + t.OwnedCode().Machine).WithNext("leslie status " + string(t.ID))
+	}
+	elsewhere := thread.CodeElsewhere
+	d := &RemoveResult{ThreadID: t.ID, State: &elsewhere, Branch: t.Branch, Worktree: left.Dir, BranchKept: true,
+		DryRun: in.DryRun, Revision: t.Revision}
+	if in.DryRun {
+		c.ReadOnly()
+		return d, nil
+	}
+	err = repo.RemoveClean(c.Context(), left.Worktree)
+	d.Changed = err == nil
+	c.SetChanged(d.Changed)
+	return d, err
 }
 
 // forgetCame deletes the refs of what came from other machines of a thread whose branch is gone, where another branch
@@ -379,7 +426,7 @@ func whyLeft(c *app.Call, repo *git.Repo, t thread.Thread) (string, error) {
 	}
 	if at, is := code.LandingAt(string(tip)); is && !has {
 		if elsewhere, err := landedElsewhere(c.Context(), repo, code, at); err != nil || elsewhere {
-			return "it has landed on another machine, and " + cmp.Or(at.Onto, string(at.Into)) +
+			return "it has landed on another machine, and " + at.Place() +
 				" here does not have that yet (git pull, once it is pushed)", err
 		}
 	}

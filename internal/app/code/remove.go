@@ -104,12 +104,16 @@ type codeRemoval struct {
 // stays unless leslie made it and it has landed. A worktree that leslie did not make stays;
 // the thread only no longer owns it. Errors: T101, T105; T801; T802 for a thread that owns
 // no worktree; T805 if something is in progress in it, or if it has repositories of its
-// own; T108 for another's claim, and those of a write.
+// own; T108 for another's claim, and those of a write. Where the thread's worktree is on another machine, it removes the
+// one that is left here, if all of it is committed, in no operation.
 func Remove(c *app.Call, in RemoveRequest) (*RemoveResult, error) {
 	if first, ok, err := app.Answered[RemoveResult](c); ok || err != nil {
 		return first, err
 	}
 	m := &codeRemoval{c: c, drops: in.DropBranch, checked: in.checked}
+	if d, err := removeLeft(c, in); d != nil || err != nil {
+		return d, err
+	}
 	t, err := Owner(c, c.ThreadOr(in.Thread), thread.CodeReady, thread.CodeRemoving, thread.CodeLost)
 	if err != nil {
 		return nil, err

@@ -125,11 +125,8 @@ func isSent(ctx context.Context, repo *git.Repo, code *thread.Code, tip git.Comm
 	for _, sent := range code.AllSent() {
 		others = append(others, git.Commit(sent.Tip))
 	}
-	if slices.Contains(others, tip) {
-		return true, nil
-	}
-	lacking, err := repo.CommitsNotIn(ctx, []git.Commit{tip}, others)
-	return err == nil && len(lacking) == 0, err
+	n, err := commitsBeyond(ctx, repo, tip, others)
+	return err == nil && n == 0, err
 }
 
 // uncommittedIn is how many files and folders are not committed in a thread's worktree, or in one that is left here of

@@ -594,7 +594,7 @@ func (in *codeInputs) join(tree string, onto git.Commit, source codeSource) (c g
 	if in.how == thread.LandedRebase {
 		c, err = in.repo.Copy(in.ctx, source.tip, tree, onto)
 	} else {
-		c, err = in.repo.CommitTree(in.ctx, tree, []git.Commit{onto, source.tip}, "leslie: between two sources", "leslie")
+		c, err = in.repo.TemporaryCommit(in.ctx, tree, onto, source.tip)
 	}
 	if err == nil {
 		in.joined[key] = c

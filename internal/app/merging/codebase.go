@@ -106,5 +106,5 @@ func inheritedBase(ctx context.Context, repo *git.Repo, work string, found, ours
 	if err != nil {
 		return "", err
 	}
-	return repo.CommitTree(ctx, tree, []git.Commit{found}, "leslie: base", "leslie")
+	return repo.TemporaryCommit(ctx, tree, found)
 }

@@ -200,15 +200,11 @@ func remoteFailed(ctx context.Context, err error) error {
 			denied = denied.WithHint("It takes an administrator's credentials: name their file with --creds, or in LESLIE_REMOTE_CREDS")
 		}
 		return denied
-	case errors.Is(err, ledger.ErrSealed):
-		return replica.Sealed(err)
 	case errors.Is(err, ledger.ErrUnreachable), errors.Is(err, ledger.ErrUnknown), errors.Is(err, context.DeadlineExceeded):
 		return codes.RemoteUnreachable.Wrap(err, fact.Of("reason", err.Error())).WithHint("Check the address, and that the servers run").WithNext("leslie help remote")
 	case errors.Is(err, ledger.ErrFull):
 		return codes.WriteFailed.Wrap(err, fact.Of("path", "the remote"), fact.Of("reason", err.Error()))
-	case errors.Is(err, ledger.ErrGap):
-		return codes.RemoteDamaged.Wrap(err, fact.Of("reason", err.Error()))
-	case errors.Is(err, ledger.ErrMissing):
+	case errors.Is(err, ledger.ErrSealed), errors.Is(err, ledger.ErrGap), errors.Is(err, ledger.ErrMissing):
 		return replica.Error(ctx, err, "")
 	}
 	return app.Unusable(err)
@@ -837,6 +833,9 @@ type PublishResult struct {
 type PublishedThread struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Files    int             `json:"files"`
+	// FilesChanged is how many of these the other machines lacked, or had otherwise, and FilesDeleted how many went.
+	FilesChanged int `json:"filesChanged"`
+	FilesDeleted int `json:"filesDeleted,omitempty"`
 	// Commit is the newest of its branch, if that was published.
 	Commit string `json:"commit,omitempty"`
 	// Uncommitted is how many files of its worktree stay, because they are not committed.
@@ -967,15 +966,47 @@ func (d *PublishResult) publish(c *app.Call, ids ...thread.ThreadID) error {
 			one := PublishedThread{ThreadID: id}
 			if t.Published != nil {
 				one.Files = t.Published.Files
+				one.FilesChanged, one.FilesDeleted = differ(c, was.files, now.files)
+			}
+			if commits {
+				one.Uncommitted = now.uncommitted
 			}
 			if commits && now.commit != was.commit {
-				one.Commit, one.Uncommitted = now.commit, now.uncommitted
+				one.Commit = now.commit
 			}
 			d.Threads = append(d.Threads, one)
 		}
 		return nil
 	})
 	return err
+}
+
+// differ counts the files of a list that are not in the one before it, or otherwise, and those that went. A list that
+// cannot be read has none.
+func differ(c *app.Call, before, after string) (changed, deleted int) {
+	files := func(list string) map[string]store.FileAt {
+		all := map[string]store.FileAt{}
+		if list == "" {
+			return all
+		}
+		m, _ := c.Store().Manifest(thread.BlobID(list))
+		for _, f := range m {
+			all[f.Path] = f
+		}
+		return all
+	}
+	was, now := files(before), files(after)
+	for path, f := range now {
+		if w, there := was[path]; !there || w.SHA256 != f.SHA256 || w.Executable != f.Executable {
+			changed++
+		}
+	}
+	for path := range was {
+		if _, there := now[path]; !there {
+			deleted++
+		}
+	}
+	return changed, deleted
 }
 
 // CredentialsFile is where a user's credentials for remotes are, if nothing else is said:

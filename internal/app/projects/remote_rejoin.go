@@ -1,13 +1,13 @@
 package projects
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"leslie/codes"
 	"leslie/internal/app"
@@ -44,13 +44,15 @@ type RemoteRejoinResult struct {
 	app.Change
 }
 
-// PartedThread is a thread that the log lacks, or has another of its id. Its branch and its worktree stay where
-// they are.
+// PartedThread is a thread that the log lacks, or has another of its id. Its worktree stays where it is, and its branch,
+// but for its name where the log's other thread has that.
 type PartedThread struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Title    string          `json:"title"`
-	Branch   string          `json:"branch,omitempty"`   // if it is there
-	Worktree string          `json:"worktree,omitempty"` // if it is there
+	Branch   string          `json:"branch,omitempty"` // if it is there
+	// Renamed is the name that Branch had until now; "" if it has the same.
+	Renamed  string `json:"renamed,omitempty"`
+	Worktree string `json:"worktree,omitempty"` // if it is there
 	// LandedOn is where its code had landed; "" if it had not.
 	LandedOn string `json:"landedOn,omitempty"`
 	// Other: the log has another thread of that id.
@@ -199,21 +201,27 @@ func replaceCopy(c *app.Call, why string, link *replica.Link, in ConnectRequest,
 // differingNotes returns the files that a store which was kept has, and which are not as the log has them: of threads
 // that the log lacks, or has others of their ids, all. What cannot be read is left out.
 func differingNotes(c *app.Call, kept *store.Store, alone []PartedThread) (all []KeptNotes, err error) {
-	now, err := threadsOf(c)
-	ids := map[thread.ThreadID]bool{}
-	for _, p := range alone {
-		ids[p.ThreadID] = true
-		if !slices.ContainsFunc(now, func(t thread.Thread) bool { return t.ID == p.ThreadID }) {
-			now = append(now, thread.Thread{ID: p.ThreadID})
+	differing := func(id thread.ThreadID, log store.Manifest) {
+		paths, err := kept.Compare(c.Context(), id, log, scope.Set{})
+		if err != nil {
+			return
+		}
+		paths = slices.DeleteFunc(paths, func(path string) bool { // not here, or deleted
+			return !app.Exists(filepath.Join(kept.Path(store.ThreadsDir), string(id), filepath.FromSlash(path)))
+		})
+		if len(paths) > 0 {
+			all = append(all, KeptNotes{id, paths})
 		}
 	}
+	now, err := threadsOf(c)
 	for _, t := range now {
+		if slices.ContainsFunc(alone, func(p PartedThread) bool { return p.ThreadID == t.ID }) {
+			continue
+		}
 		has, name, err := kept.PublishedList(t.ID)
 		switch {
 		case err != nil:
 			continue
-		case ids[t.ID]:
-			has = nil
 		case t.Published == nil:
 			has = nil
 		case name != t.Published.Manifest:
@@ -221,16 +229,10 @@ func differingNotes(c *app.Call, kept *store.Store, alone []PartedThread) (all [
 				continue
 			}
 		}
-		paths, err := kept.Compare(c.Context(), t.ID, has, scope.Set{})
-		if err != nil {
-			continue
-		}
-		paths = slices.DeleteFunc(paths, func(path string) bool { // not here, or deleted
-			return !app.Exists(filepath.Join(kept.Path(store.ThreadsDir), string(t.ID), filepath.FromSlash(path)))
-		})
-		if len(paths) > 0 {
-			all = append(all, KeptNotes{t.ID, paths})
-		}
+		differing(t.ID, has)
+	}
+	for _, p := range alone {
+		differing(p.ThreadID, nil)
 	}
 	return all, err
 }
@@ -255,18 +257,22 @@ func partedThreads(c *app.Call, before []thread.Thread) ([]PartedThread, error) 
 	now, err := threadsOf(c)
 	for _, t := range before {
 		one := PartedThread{ThreadID: t.ID, Title: t.Title}
-		if i := slices.IndexFunc(now, func(other thread.Thread) bool { return other.ID == t.ID }); i >= 0 {
-			there := now[i].Created
+		at := slices.IndexFunc(now, func(other thread.Thread) bool { return other.ID == t.ID })
+		if at >= 0 {
+			there := now[at].Created
 			if one.Other = !there.At.Equal(t.Created.At) || there.Actor != t.Created.Actor; !one.Other {
 				continue
 			}
 		}
 		if owned := t.OwnedCode(); owned != nil {
 			if l, ok := owned.LastLanded(); ok {
-				one.LandedOn = cmp.Or(l.Onto, string(l.Into))
+				one.LandedOn = l.Place()
 			}
 			if code.HasBranch(c, t.Branch) {
 				one.Branch = t.Branch
+				if one.Other && owned.Made.Branch && now[at].Branch == t.Branch {
+					one.rename(c)
+				}
 			}
 			if dir := code.WorktreeDir(c, t); !code.FolderMissing(dir) {
 				one.Worktree = dir
@@ -275,6 +281,22 @@ func partedThreads(c *app.Call, before []thread.Thread) ([]PartedThread, error) 
 		parted = append(parted, one)
 	}
 	return parted, err
+}
+
+// rename gives the branch a name that is not that of the log's thread, which would have it as its own. Where git does
+// not do that, it keeps its name, and the text says what to do.
+func (t *PartedThread) rename(c *app.Call) {
+	repo, err := code.OpenRepo(c)
+	if err != nil {
+		return
+	}
+	name := t.Branch + "-own"
+	for n := 2; code.HasBranch(c, name); n++ {
+		name = t.Branch + "-own-" + strconv.Itoa(n)
+	}
+	if repo.RenameBranch(c.Context(), t.Branch, name) == nil {
+		t.Branch, t.Renamed = name, t.Branch
+	}
 }
 
 // threadsOf returns all threads, archived ones too.

@@ -138,7 +138,6 @@ func beginTaken(c *app.Call, d *ClaimResult) *ClaimResult {
 	if d != nil && d.taken && !c.InBatch() {
 		_ = c.Fetch(*d.ThreadID) // whoever looks at the thread is told
 		d.Worktree = BringCode(c, *d.ThreadID)
-		d.Removed = isRemoved(c, *d.ThreadID)
 		d.Brought = BeginWithDependencies(c, *d.ThreadID)
 	}
 	return d
@@ -171,6 +170,7 @@ func taken(c *app.Call, s *thread.State, t thread.Thread) *ClaimResult {
 	c.Warn(s.CancelledBelow(t, t.DependsOn)...)
 	d := claimOf(t)
 	d.taken, d.Derived, d.Reopened = true, c.Caller().Derived, t.Back()
+	d.Removed = t.OwnedCode() != nil && t.OwnedCode().State == thread.CodeRemoved
 	return d
 }
 

@@ -48,12 +48,6 @@ func BringCode(c *app.Call, id thread.ThreadID) (worktree string) {
 	return d.Worktree
 }
 
-// isRemoved reports whether the worktree of a thread's code was removed.
-func isRemoved(c *app.Call, id thread.ThreadID) bool {
-	_, err := code.Owner(c, string(id), thread.CodeRemoved)
-	return err == nil
-}
-
 // BeginWithDependencies brings a thread that has no commit of its own yet the code of what it depends on, as leslie
 // pull does, and returns of which threads. Where that is not possible without a decision, nothing is brought:
 // context and the claim name the line that brings it.

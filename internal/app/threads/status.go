@@ -3,10 +3,12 @@ package threads
 import (
 	"time"
 
+	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/artifacts"
 	"leslie/internal/app/code"
 	"leslie/internal/app/merging"
+	"leslie/store"
 	"leslie/thread"
 )
 
@@ -46,6 +48,35 @@ type SummaryResult struct {
 	WorktreeGone []thread.ThreadID `json:"worktreeGone,omitempty"`
 	// LeftHere is what this machine alone has of the code of threads that are on others.
 	LeftHere []app.CodeLeft `json:"leftHere,omitempty"`
+	// Versions has the files of the threads that the caller holds which are another machine's versions of others, and
+	// could not be merged.
+	Versions []OtherVersion `json:"versions,omitempty"`
+}
+
+// OtherVersion is a file that is another machine's version of one beside it.
+type OtherVersion struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Path     string          `json:"path"`
+	Of       string          `json:"of"`
+}
+
+// versionsIn are the versions from other machines among the files of threads that somebody has claimed.
+func versionsIn(c *app.Call, held []app.WaitingItem) (all []OtherVersion) {
+	if c.Project().Link() == nil {
+		return nil
+	}
+	for _, item := range held {
+		if item.Kind != app.HeldClaim {
+			continue
+		}
+		entries, _ := c.Store().Artifacts(item.ThreadID) // a folder that cannot be read is named elsewhere
+		for _, e := range entries {
+			if of := store.VersionBeside(e.Path); of != "" {
+				all = append(all, OtherVersion{item.ThreadID, e.Path, of})
+			}
+		}
+	}
+	return all
 }
 
 // Summary counts the records of the store, and lists what waits for somebody. Errors:
@@ -70,7 +101,7 @@ func Summary(c *app.Call, in SummaryRequest) (*SummaryResult, error) {
 	}
 	if err == nil {
 		d.addWorktreesGone(c, owners)
-		d.LeftHere = code.LeftHere(c, owners...)
+		d.LeftHere, d.Versions = code.LeftHere(c, owners...), versionsIn(c, d.Held)
 		err = d.addRuns(c, run, in.Since)
 	}
 	if err != nil {
@@ -105,9 +136,10 @@ type StatusResult struct {
 	// PersonsCheckout: leslie did not make its worktree, so no agent is offered the thread.
 	PersonsCheckout bool `json:"personsCheckout,omitempty"`
 
-	References   []artifacts.ReferenceRecord   `json:"references"`
-	ReferencedBy []ReferencedBy                `json:"referencedBy"`
-	Artifacts    app.Items[artifacts.Artifact] `json:"artifacts"`
+	References   []artifacts.ReferenceRecord `json:"references"`
+	ReferencedBy []ReferencedBy              `json:"referencedBy"`
+	// Artifacts is nil where the servers have lost content of them, which is T513.
+	Artifacts *app.Items[artifacts.Artifact] `json:"artifacts"`
 	// Unpublished are the files that are not as the other machines have them, or get them.
 	Unpublished []string              `json:"unpublished,omitempty"`
 	Approvals   []app.ApprovalRecord  `json:"approvals"`
@@ -139,7 +171,7 @@ type ReferencedBy struct {
 }
 
 // Status returns one thread with all its relations; W203 for references whose
-// targets have changed. Errors: T101, T105, those of reading.
+// targets have changed. Errors: T101, T105, those of reading; with T513 it returns what is known besides.
 func Status(c *app.Call, in StatusRequest) (*StatusResult, error) {
 	c.ReadOnly()
 	id := in.Thread
@@ -190,16 +222,24 @@ func Status(c *app.Call, in StatusRequest) (*StatusResult, error) {
 	for _, ref := range refs {
 		d.References = append(d.References, artifacts.ComparedReference(c, ref))
 	}
-	entries, _, err := artifacts.ShownArtifacts(c, d.ThreadID)
-	if err != nil {
-		return nil, err
+	entries, _, lost := artifacts.ShownArtifacts(c, d.ThreadID)
+	if lost != nil && !codes.Has(lost, codes.RemoteDamaged) {
+		return nil, lost
 	}
-	d.Artifacts = app.First(artifacts.ArtifactsOf(app.WithoutFolders(entries)), app.DefaultLimit)
+	if lost == nil {
+		shown := app.First(artifacts.ArtifactsOf(app.WithoutFolders(entries)), app.DefaultLimit)
+		d.Artifacts = &shown
+	}
 	if c.Project().Link() != nil {
 		d.Unpublished, _ = c.Store().Unpublished(c.Context(), d.ThreadID) // a folder that cannot be read is named elsewhere
 	}
 	if d.Code != nil {
 		d.Standing, d.Changes = code.StatusOf(c, d.ThreadID)
+		if s, left := d.Standing, d.Code.Left; left != nil && s != nil && s.Dirty != nil && *s.Dirty+*s.Untracked == 0 {
+			now := *left
+			now.Uncommitted = 0 // it was committed since, or deleted
+			d.Code.Left = &now
+		}
 	}
-	return d, nil
+	return d, lost
 }

@@ -1,7 +1,6 @@
 package codecmd
 
 import (
-	"cmp"
 	"strconv"
 
 	"leslie/cmd/leslie/internal/cli"
@@ -53,7 +52,7 @@ func (d codeText) Text(p *page.Page) {
 		}
 		if l := i.LandedElsewhere; l != nil {
 			p.Line("%s: landed on another machine as %s, which %s here does not have yet (git pull, once it is pushed)",
-				i.ThreadID, short(&l.Commit), cmp.Or(l.Onto, string(l.Into)))
+				i.ThreadID, short(&l.Commit), l.Place())
 		}
 		if i.Moved != "" {
 			p.Line("%s: %s", i.ThreadID, i.Moved)

@@ -23,6 +23,8 @@ func (d codeRemoveText) Text(p *page.Page) {
 		p.Line("%s no longer owns its worktree, which leslie did not make and leaves where it is", d.ThreadID)
 	case *d.State == thread.CodeLost:
 		p.Line("code of %s  lost: its folder is not there, and nothing could be kept", d.ThreadID)
+	case *d.State == thread.CodeElsewhere:
+		p.Line("removed what was left here of %s, whose worktree is on another machine", d.ThreadID)
 	default:
 		p.Line("code of %s  removed", d.ThreadID)
 	}
@@ -44,6 +46,8 @@ func (d codeRemoveText) foreseen(p *page.Page) {
 		p.Line("%s would no longer own its worktree, which leslie did not make and would leave where it is", d.ThreadID)
 	case *d.State == thread.CodeLost:
 		p.Line("code of %s  is lost: its folder is not there, and nothing could be kept", d.ThreadID)
+	case *d.State == thread.CodeElsewhere:
+		p.Line("would remove what is left here of %s, whose worktree is on another machine", d.ThreadID)
 	default:
 		p.Line("would remove code of %s", d.ThreadID)
 	}
@@ -65,7 +69,8 @@ func Remove() *cli.Command {
 		Name: "code remove", Summary: "remove a thread's worktree; what is not committed is kept", Writes: true,
 		NotBatchable: true,
 		Detail: "The branch stays, unless leslie made it and it has landed. leslie code restore brings everything " +
-			"back. A worktree that leslie did not make stays where it is; the thread only no longer owns it.",
+			"back. A worktree that leslie did not make stays where it is; the thread only no longer owns it. One that is left " +
+			"here of a thread whose worktree is on another machine goes if all of it is committed.",
 		Example:  "leslie code remove write-docs",
 		Operands: []cli.Operand{cli.ThreadOperand()},
 		Flags:    []cli.Flag{cli.Toggle("dry-run", "show what would be removed without changing anything")},

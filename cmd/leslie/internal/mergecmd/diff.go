@@ -62,6 +62,9 @@ func (d diffText) codeText(p *page.Page) {
 		for i, subject := range part.Subjects {
 			p.Line("  commit: %s %s", part.Ids[i][:12], subject)
 		}
+		if more := part.Commits - len(part.Subjects); more > 0 && len(part.Subjects) > 0 {
+			p.Line("  and %s before these", page.Plural(more, "commit"))
+		}
 		for _, f := range part.Files {
 			if f.Conflicts > 0 {
 				p.Line("  conflict: %s, %s missing", f.Path, page.Plural(f.Conflicts, "decision"))

@@ -1,6 +1,7 @@
 package projectcmd
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -212,13 +213,16 @@ func partedText(p *page.Page, threads []projects.PartedThread) {
 		again := fmt.Sprintf("leslie spawn %s --id %s", external.Word(t.Title), t.ThreadID)
 		switch {
 		case t.Other && t.Branch != "":
+			was := ""
+			if t.Renamed != "" {
+				was = ", which was " + t.Renamed
+			}
 			own := string(t.ThreadID) + "-own"
-			p.Line("%s is another thread in the log: give yours another name before you work on that one", t.ThreadID)
-			p.Line("  git branch -m %s %s-own, then leslie spawn %s --id %s%s", t.Branch, t.Branch, external.Word(t.Title), own,
-				branchOrWorktree(p, own, t.Branch+"-own", t.Worktree))
+			p.Line("%s is another thread in the log; the branch of yours is %s%s: leslie spawn %s --id %s%s", t.ThreadID, t.Branch,
+				was, external.Word(t.Title), own, branchOrWorktree(p, own, t.Branch, t.Worktree))
 		case t.Other:
 			p.Line("%s is another thread in the log: leslie spawn %s --id %s-own makes yours again", t.ThreadID, external.Word(t.Title), t.ThreadID)
-		case t.LandedOn != "":
+		case t.LandedOn != "" && t.Branch == "":
 			p.Line("%s is not in the log; its code had landed on %s", t.ThreadID, t.LandedOn)
 		case t.Branch == "":
 			p.Line("%s is not in the log: %s", t.ThreadID, again)
@@ -245,7 +249,7 @@ func RemoteRejoin() *cli.Command {
 		Detail: "For a machine that says T512 because the log was made anew without operations that it had made " +
 			"or seen, and went on. Lists them, moves this machine's copy into .leslie-parted-1 beside it, and makes a " +
 			"new one, under the same name: claims and worktrees that the log knows are its own again. Branches and " +
-			"worktrees stay. Nothing is deleted: read the old copy there with --offline, and do again what you need of it.",
+			"worktrees stay; a branch whose name another thread of the log has becomes NAME-own. Nothing is deleted: read the old copy there with --offline, and do again what you need of it.",
 		Example: "leslie remote rejoin --dry-run",
 		Flags:   []cli.Flag{cli.Toggle("dry-run", "show what the log lacks, and change nothing")},
 		Run: func(c *cli.Call) (cli.Data, error) {
@@ -503,14 +507,21 @@ func (d publishText) Text(p *page.Page) {
 		p.Line("nothing to publish: what is here has been published")
 	}
 	for _, t := range d.Threads {
-		commits, left := "", ""
-		if t.Commit != "" {
-			commits = ", its commits up to " + t.Commit[:12]
+		var parts []string
+		if t.FilesChanged > 0 {
+			parts = append(parts, page.Plural(t.FilesChanged, "file"))
 		}
+		if t.FilesDeleted > 0 {
+			parts = append(parts, page.Plural(t.FilesDeleted, "file")+" deleted")
+		}
+		if t.Commit != "" {
+			parts = append(parts, "its commits up to "+t.Commit[:12])
+		}
+		left := ""
 		if t.Uncommitted > 0 {
 			left = "; not committed, and not published: " + page.Plural(t.Uncommitted, "file")
 		}
-		p.Line("published %s: %s%s%s", fmt.Sprint(t.ThreadID), page.Plural(t.Files, "file"), commits, left)
+		p.Line("published %s: %s%s", t.ThreadID, cmp.Or(strings.Join(parts, ", "), "how its worktree stands"), left)
 	}
 	for _, t := range d.Left {
 		p.Line("left %s  %s", t.ThreadID, t.Reason)

@@ -1,7 +1,6 @@
 package threadcmd
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -272,7 +271,7 @@ func codeFields(p *page.Page, c *app.CodeRecord) {
 	}
 	for _, l := range c.Landed {
 		if !l.Pulled {
-			p.Field("landed", "in "+cmp.Or(string(l.Into), l.Onto)+" as "+l.Commit[:min(12, len(l.Commit))]+" ("+l.How+")")
+			p.Field("landed", "in "+l.Place()+" as "+l.Commit[:min(12, len(l.Commit))]+" ("+l.How+")")
 		}
 	}
 }

@@ -43,12 +43,20 @@ func (d summaryText) Text(p *page.Page) {
 	heldText(p, d.Held)
 	waitingText(p, d.SummaryResult, d.agent)
 	leftText(p, d.LeftHere)
+	for _, v := range d.Versions {
+		p.Line("%s of %s: %s", v.Path, v.ThreadID, versionText(v.Of, v.ThreadID))
+	}
 	runsText(p, d.SummaryResult)
 }
 
 // WorthALook marks an answer of leslie alone: something goes on, waits, or has ended of late.
 func (d summaryText) WorthALook() bool {
 	return len(d.Waiting)+len(d.Held)+len(d.Runs)+len(d.LeftHere) > 0 || d.Loop != nil
+}
+
+// versionText says what is to be done with a file that is another machine's version of one beside it.
+func versionText(of string, id thread.ThreadID) string {
+	return "the other version of " + of + ": take over what you need, delete it, then leslie publish " + string(id)
 }
 
 // runsText lists what agents did, and whether a process starts them.
@@ -217,6 +225,9 @@ type StatusText struct {
 	Actor string `json:"-"` // who asks, "" if that is not known
 }
 
+// IsPartialResult marks it: content that is lost keeps none of the rest.
+func (StatusText) IsPartialResult() {}
+
 // Text renders the thread, then what is running, merged, and waiting.
 func (d StatusText) Text(p *page.Page) {
 	threadText(p, d.ThreadRecord)
@@ -295,6 +306,18 @@ func (d StatusText) Text(p *page.Page) {
 			p.Line("  once all is decided: %s", m.GoesOn())
 		}
 	}
+	d.artifactsText(p)
+	if len(d.Unpublished) > 0 {
+		p.Line("not published: %s (leslie publish %s)", app.Joined(d.Unpublished), d.ThreadID)
+	}
+}
+
+// artifactsText lists the thread's files.
+func (d StatusText) artifactsText(p *page.Page) {
+	if d.Artifacts == nil {
+		p.Field("artifacts", "not known")
+		return
+	}
 	p.Field("artifacts", d.Artifacts.Total)
 	for _, a := range d.Artifacts.Items {
 		size := ""
@@ -303,12 +326,8 @@ func (d StatusText) Text(p *page.Page) {
 		}
 		p.Line("  %s%s", a.Path, size)
 		if a.VersionOf != "" {
-			p.Line("    the other version of %s: take over what you need, delete it, then leslie publish %s",
-				a.VersionOf, d.ThreadID)
+			p.Line("    %s", versionText(a.VersionOf, d.ThreadID))
 		}
-	}
-	if len(d.Unpublished) > 0 {
-		p.Line("not published: %s (leslie publish %s)", app.Joined(d.Unpublished), d.ThreadID)
 	}
 	if d.Artifacts.Truncated {
 		p.Line("  (%d of %d shown; leslie artifacts %s --limit 0 shows all)", len(d.Artifacts.Items), d.Artifacts.Total,
@@ -341,7 +360,7 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 	}
 	if l := i.LandedElsewhere; l != nil {
 		p.Line("now: it landed on another machine, and %s here does not have that yet (git pull, once it is pushed)",
-			cmp.Or(l.Onto, string(l.Into)))
+			l.Place())
 	}
 	if i.LandedGone != "" {
 		p.Line("now: %s (leslie land %s says what to do)", i.Standing(), id)
@@ -410,8 +429,11 @@ func runStatus(c *cli.Call) (cli.Data, error) {
 		id = ""
 	}
 	if id != "" {
-		return cli.RunUseCase(c, threads.Status, threads.StatusRequest{Thread: id},
-			func(d *threads.StatusResult) cli.Data { return StatusText{d, c.Op.Caller().Actor} })
+		d, err := cli.UseCase(c, threads.Status, threads.StatusRequest{Thread: id})
+		if d == nil {
+			return nil, err
+		}
+		return StatusText{d, c.Op.Caller().Actor}, err
 	}
 	return cli.RunUseCase(c, threads.Summary, threads.SummaryRequest{Since: c.From()},
 		func(d *threads.SummaryResult) cli.Data { return summaryText{d, c.Who.As == thread.Agent} })
