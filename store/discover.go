@@ -49,8 +49,9 @@ func Find(start string, opts Options) (*Store, error) {
 			"finds its worktrees").WithNext("leslie help code")
 	} else if sign := w.sign(); sign != "" {
 		none = none.WithHint("A store was here: " + sign + ". Bring its folder " + Dir + " back from a copy, or work where it is. " +
-			"In another copy of the project a person decides which store it has. Of a project on several machines: leslie connect URL --machine NAME, " +
-			"as leslie remote status shows both on another machine").WithNext("leslie help store")
+			"In another copy of the project a person decides which store it has. Of a project on several machines, with the URL that " +
+			"leslie remote status shows on another one: leslie connect URL on a machine that is new to it, leslie connect URL " +
+			"--machine NAME on one that has lost its copy").WithNext("leslie help store")
 	}
 	return nil, none
 }

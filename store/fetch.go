@@ -163,8 +163,8 @@ type fetching struct {
 	stage *Stage
 	id    thread.ThreadID
 	steps []thread.Step
-	// kept and merged are files that were changed here and elsewhere.
-	kept, merged []string
+	// kept and merged are files that were changed here and elsewhere, back those that were deleted here and changed elsewhere.
+	kept, merged, back []string
 }
 
 // notes says what became of files that were changed here and elsewhere.
@@ -174,6 +174,9 @@ func (f *fetching) notes() (notes warnings.List) {
 	}
 	if len(f.merged) > 0 {
 		notes.Add(warnings.LocalEditsMerged.NewOfPaths(f.merged, nil, fact.Of("threadId", f.id)))
+	}
+	if len(f.back) > 0 {
+		notes.Add(warnings.DeletionNotKept.NewOfPaths(f.back, nil, fact.Of("threadId", f.id)))
 	}
 	return notes
 }
@@ -231,6 +234,9 @@ func (f *fetching) path(base *os.Root, rel string, at thread.BlobID, had, get co
 	expect, executable := had.SHA256, get.Executable
 	if at == "" {
 		expect = "" // deleted here, or never here
+		if had.SHA256 != "" {
+			f.back = append(f.back, rel)
+		}
 	} else if at != had.SHA256 {
 		made, err := f.merge(base, rel, at, had, get)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"leslie/codes"
 	"leslie/store/internal/content"
 	"leslie/store/internal/saferoot"
 	"leslie/store/internal/scan"
@@ -46,9 +47,15 @@ func (s *Store) publish(ctx context.Context, now *state.Loaded, call Call, st *t
 	if s.opts.Link.Offline {
 		return nil, replica.Error(ctx, replica.Offline{}, call.Stamp.Operation)
 	}
-	ids := touched(st)
+	ids, lost := touched(st), map[thread.ThreadID]bool{}
 	for _, id := range ids {
 		fetched, notes, err := s.fetchFiles(ctx, now, id)
+		if codes.Has(err, codes.RemoteDamaged) && !st.Changed() {
+			if changed, compared := s.Unpublished(ctx, id); compared == nil && len(changed) == 0 {
+				lost[id] = true // what only publishes has nothing of them to publish
+				continue
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -74,6 +81,9 @@ func (s *Store) publish(ctx context.Context, now *state.Loaded, call Call, st *t
 				st.SentCode(id, *sent)
 				t, _ = st.Threads.Peek(string(id))
 			}
+		}
+		if lost[id] {
+			continue
 		}
 		one, err := s.filesAfter(&up, t, st.Planned(), st)
 		if err != nil {

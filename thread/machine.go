@@ -51,17 +51,33 @@ func (s *State) AtHome() {
 	}
 }
 
-// Alone makes the code of one machine that of a project's only one. The State becomes that of the
-// machine.
+// Alone makes the code of one machine that of a project's only one, without what it has sent, which nobody asks for any
+// more, and without the content with which the others have sent theirs. The State becomes that of the machine.
 func (s *State) Alone(machine string) {
 	s.machine = machine
 	for _, line := range s.Threads.Lines() {
 		t := decode[Thread](line.JSON) // with its folders, wherever the State was
-		if code := t.OwnedCode(); code != nil && code.Machine == machine {
-			t.Code = slices.Clone(t.Code)
-			t.Code[0].Machine = ""
-			s.Threads.Put(t)
+		if t.OwnedCode() == nil {
+			continue
 		}
+		t.Code = slices.Clone(t.Code)
+		code := &t.Code[0]
+		if code.Machine == machine {
+			code.Machine = ""
+		}
+		code.SentBeside = code.besides(machine)
+		for i := range code.SentBeside {
+			code.SentBeside[i].Bundle = ""
+		}
+		switch was := code.Sent; {
+		case was == nil:
+		case was.Machine == machine:
+			code.Sent = nil
+		default:
+			sent := *was
+			sent.Bundle, code.Sent = "", &sent
+		}
+		s.Threads.Put(t)
 	}
 }
 

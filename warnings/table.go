@@ -304,6 +304,15 @@ var table = [...]Entry{
 		Hint:        "Read the file again before you change it; share it with leslie publish {threadId}",
 	},
 	{
+		Code: DeletionNotKept, Name: "DeletionNotKept", Kind: "deletion_not_kept",
+		Title:    "Deletion not kept",
+		Template: "{n} files of '{threadId}' were deleted here and changed on another machine: they are here again, as the others have them",
+		One:      "1 file of '{threadId}' was deleted here and changed on another machine: it is here again, as the others have it", Counted: "n",
+		Context:     []string{"threadId", "paths"},
+		Explanation: "Whoever changed it may need it, so the change is kept.",
+		Hint:        "Read it; to delete it for all, delete it again, then leslie publish {threadId}",
+	},
+	{
 		Code: SessionLost, Name: "SessionLost", Kind: "session_lost",
 		Title:       "Session lost",
 		Template:    "The agent's session could not be opened again: {reason}. A new one was begun",

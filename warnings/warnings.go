@@ -54,6 +54,7 @@ const (
 	StoreTracked         Code = "W516"
 	BadConfiguration     Code = "W517"
 	LocalEditsMerged     Code = "W518"
+	DeletionNotKept      Code = "W519"
 	SessionLost          Code = "W701"
 	AgentJunk            Code = "W702"
 	LeftoversEnded       Code = "W703"

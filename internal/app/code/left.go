@@ -16,8 +16,11 @@ import (
 // LeftHere returns what only this machine has of the code of threads, without that of which git cannot say it
 // within OverlapTime.
 func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
+	if c.Project().Machine() == "" { // the only one, or one that has left
+		return nil
+	}
 	owners = slices.DeleteFunc(slices.Clone(owners), func(t thread.Thread) bool {
-		return t.OwnedCode() == nil || !isElsewhere(c, t) && !completedHere(c, t)
+		return t.OwnedCode() == nil || !isElsewhere(c, t) && !handedOnHere(c, t)
 	})
 	if len(owners) == 0 {
 		return nil
@@ -40,13 +43,16 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 	for i, t := range owners {
 		refs[i] = "refs/heads/" + t.Branch
 	}
+	if comesFor(c.Within(ctx), repo, owners) != nil {
+		return nil
+	}
 	tips, err := repo.Tips(ctx, refs)
 	if err != nil || len(tips) == 0 {
 		return nil
 	}
 	found := make([]*app.CodeLeft, len(owners))
 	SeveralAtOnce(len(owners), func(i int) {
-		if l, err := leftOf(ctx, repo, owners[i], c.Project().Machine(), tips[refs[i]], worktrees); err == nil {
+		if l, err := leftOf(ctx, repo, owners[i], tips[refs[i]], worktrees); err == nil {
 			found[i] = l
 		}
 	})
@@ -58,6 +64,30 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 	return all
 }
 
+// comesFor brings what other machines have sent of threads that have a branch here, as far as it can be had: without it
+// the branch seems to have alone what they built on.
+func comesFor(c *app.Call, repo *git.Repo, owners []thread.Thread) error {
+	var refs []string
+	for _, t := range owners {
+		refs = append(refs, "refs/heads/"+t.Branch)
+		for _, sent := range t.OwnedCode().AllSent() {
+			refs = append(refs, git.MachineRef(sent.Machine, t.Branch))
+		}
+	}
+	tips, err := repo.Tips(c.Context(), refs)
+	if err != nil {
+		return err
+	}
+	for _, t := range owners {
+		for _, sent := range t.OwnedCode().AllSent() {
+			if tips["refs/heads/"+t.Branch] != "" && sent.Machine != c.Project().Machine() && InRepo(t, repo) {
+				_ = bring(c, repo, t, sent, tips) // code says what prevents it
+			}
+		}
+	}
+	return nil
+}
+
 // isElsewhere reports whether the worktree of a thread's code is on another machine, or was until it was removed.
 func isElsewhere(c *app.Call, t thread.Thread) bool {
 	code := t.OwnedCode()
@@ -65,17 +95,21 @@ func isElsewhere(c *app.Call, t thread.Thread) bool {
 	return code.State == thread.CodeElsewhere || removed
 }
 
-// completedHere reports whether a thread of a project on several machines was completed, and its worktree is on
-// this one: what it gets from then on goes with no operation.
-func completedHere(c *app.Call, t thread.Thread) bool {
-	code := t.OwnedCode()
-	return t.Status == thread.Completed && code.State == thread.CodeReady && code.Sent != nil && code.Machine == c.Project().Machine()
+// handedOnHere reports whether a thread of a project on several machines was completed, or given to somebody on another
+// one, while its worktree is on this one: what it gets from then on goes with no operation.
+func handedOnHere(c *app.Call, t thread.Thread) bool {
+	code, own := t.OwnedCode(), c.Project().Machine()
+	if code.State != thread.CodeReady || code.Sent == nil || code.Machine != own {
+		return false
+	}
+	_, on, named := strings.Cut(app.OrZero(t.Claim).Holder, "@")
+	return t.Status == thread.Completed || t.Status == thread.Active && named && on != own
 }
 
 // leftOf returns what the branch of code that is elsewhere, or of a completed thread, has here, tip, and the worktree
-// that has it checked out, but for the thread's own; nil for nothing. own is this machine.
+// that has it checked out, but for the thread's own; nil for nothing.
 func leftOf(
-	ctx context.Context, repo *git.Repo, t thread.Thread, own string, tip git.Commit, worktrees []git.Listed,
+	ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commit, worktrees []git.Listed,
 ) (l *app.CodeLeft, err error) {
 	code := t.OwnedCode()
 	if tip == "" || !InRepo(t, repo) {
@@ -94,8 +128,11 @@ func leftOf(
 		return nil, err
 	}
 	for _, sent := range code.SentBeside {
-		if l.Commits > 0 && sent.Machine == own && sent.Tip == string(tip) {
-			l.Beside = strings.TrimPrefix(git.MachineRef(own, t.Branch), "refs/")
+		if l.Commits == 0 || l.Beside != "" {
+			break
+		}
+		if known, err := repo.Contains(ctx, git.Commit(sent.Tip), tip); err == nil && known { // an error: it is not here
+			l.Beside = strings.TrimPrefix(git.MachineRef(sent.Machine, t.Branch), "refs/")
 		}
 	}
 	if i := slices.IndexFunc(worktrees, func(w git.Listed) bool { return w.Branch == t.Branch && !w.Missing }); i >= 0 {
@@ -113,12 +150,19 @@ func leftOf(
 	return l, nil
 }
 
-// besides counts the commits of a thread's branch here, at tip, that have not landed, and that the thread's own branch
-// lacks, as it was sent last by the machine that has it.
+// besides counts the commits of a thread's branch here, at tip, that have not landed, that the branch in which it lands
+// lacks, and the thread's own, too, as it was sent last by the machine that has it, or came from there.
 func besides(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commit) (int, error) {
-	own := []git.Commit{git.Commit(t.OwnedCode().Start)}
-	if sent := t.OwnedCode().Sent; sent != nil {
-		own = append(own, git.Commit(sent.Tip))
+	code := t.OwnedCode()
+	own := []git.Commit{git.Commit(code.Start)}
+	if code.Sent != nil {
+		own = append(own, git.Commit(code.Sent.Tip))
+	}
+	if code.Target != "" {
+		own = append(own, git.Commit(code.Target))
+	}
+	if code.State == thread.CodeElsewhere {
+		own = append(own, git.Commit(git.MachineRef(code.Machine, t.Branch)))
 	}
 	n, err := commitsBeyond(ctx, repo, tip, own)
 	if err != nil || n == 0 {

@@ -144,6 +144,7 @@ func (m *codeRestore) bring() (err error) {
 	if tip == "" {
 		return merging.BranchGone(m.repo, m.t)
 	}
+	m.made = true
 	m.worktree, err = m.repo.Restore(ctx, git.Restoring{Dir: dir, Branch: m.t.Branch, Tip: tip})
 	return err
 }

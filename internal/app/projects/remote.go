@@ -236,8 +236,7 @@ func unfit(report ledger.Report) error {
 		WithHint(hint).WithNext("leslie help remote")
 }
 
-// publishAll publishes the files of all threads, together with a change of the state (nil for
-// none), and returns the revision.
+// publishAll publishes the files of all threads, together with a change of the state, and returns the revision.
 func publishAll(c *app.Call, change func(*thread.State)) (thread.Revision, error) {
 	var ids []thread.ThreadID
 	rev := thread.Revision(0)
@@ -252,9 +251,7 @@ func publishAll(c *app.Call, change func(*thread.State)) (thread.Revision, error
 	}
 	commit, err := c.Update(c.StoreCall(), func(s *thread.State) (store.Outcome, error) {
 		s.HandOn(ids...)
-		if change != nil {
-			change(s)
-		}
+		change(s)
 		return store.Outcome{}, nil
 	})
 	if err != nil {
@@ -732,14 +729,14 @@ func RemoteRestore(c *app.Call, in RemoteRestoreRequest) (*RemoteRestoreResult, 
 	if err != nil {
 		return nil, err
 	}
-	at, err := publishAll(c, nil)
-	if err != nil && !codes.Has(err, codes.RemoteDamaged) { // of content that this machine does not have
+	v, err := c.Store().View(c.Context(), func(*thread.State) error { return nil })
+	if err != nil {
 		return nil, err
 	}
 	left, err := StoreDoctor(c).CheckContent(c.Context())
 	return &RemoteRestoreResult{
 		RemoteInitResult: RemoteInitResult{
-			Project: l.Remote.Project, URL: connectURL(l.Remote), Replicas: report.Replicas, Operations: int(at), Change: app.Change{Changed: true},
+			Project: l.Remote.Project, URL: connectURL(l.Remote), Replicas: report.Replicas, Operations: int(v.Revision), Change: app.Change{Changed: true},
 		},
 		Renewed: renewed, Damaged: left.Damaged,
 	}, err

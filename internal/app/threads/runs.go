@@ -162,14 +162,14 @@ func notStarted(c *app.Call, s *thread.State, gone []thread.ThreadID) (all []Not
 	return all, err
 }
 
-// addWorktreesGone adds the threads whose worktrees are not there. In a project on several machines they may be on
-// another one.
-func (d *SummaryResult) addWorktreesGone(c *app.Call, owners []thread.Thread) {
-	if c.Project().Link() != nil {
-		return
-	}
+// addWorktrees adds the threads whose worktrees are not there, or not whole.
+func (d *SummaryResult) addWorktrees(c *app.Call, owners []thread.Thread) {
 	for _, t := range owners {
-		if owned := t.OwnedCode(); !t.Status.Terminated() && owned.State == thread.CodeReady && code.FolderMissing(code.WorktreeDir(c, t)) {
+		switch owned := t.OwnedCode(); {
+		case t.Status.Terminated():
+		case owned.State == thread.CodeMaking:
+			d.Unfinished = append(d.Unfinished, t.ID)
+		case owned.State == thread.CodeReady && code.FolderMissing(code.WorktreeDir(c, t)):
 			d.WorktreeGone = append(d.WorktreeGone, t.ID)
 		}
 	}

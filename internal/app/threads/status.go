@@ -46,6 +46,8 @@ type SummaryResult struct {
 	NotStartedMore int          `json:"notStartedMore,omitempty"`
 	// WorktreeGone has the threads that go on and whose worktrees are not where they were.
 	WorktreeGone []thread.ThreadID `json:"worktreeGone,omitempty"`
+	// Unfinished has the threads whose worktrees are being made, or were when their process was killed.
+	Unfinished []thread.ThreadID `json:"unfinished,omitempty"`
 	// LeftHere is what this machine alone has of the code of threads that are on others.
 	LeftHere []app.CodeLeft `json:"leftHere,omitempty"`
 	// Versions has the files of the threads that the caller holds which are another machine's versions of others, and
@@ -100,7 +102,7 @@ func Summary(c *app.Call, in SummaryRequest) (*SummaryResult, error) {
 		err = dropIdle(waiting)
 	}
 	if err == nil {
-		d.addWorktreesGone(c, owners)
+		d.addWorktrees(c, owners)
 		d.LeftHere, d.Versions = code.LeftHere(c, owners...), versionsIn(c, d.Held)
 		err = d.addRuns(c, run, in.Since)
 	}

@@ -53,11 +53,11 @@ func (d batchText) Text(p *page.Page) {
 	}
 	switch {
 	case d.DryRun:
-		p.Line("%s would be done, in one operation; nothing was changed", page.Plural(d.Total, "command"))
+		p.Line("%s would be done, in one operation; nothing was changed", fact.Plural(d.Total, "command"))
 	case d.Changed:
-		p.Line("%s done, in one operation", page.Plural(d.Total, "command"))
+		p.Line("%s done, in one operation", fact.Plural(d.Total, "command"))
 	default:
-		p.Line("%s; nothing changed", page.Plural(d.Total, "command"))
+		p.Line("%s; nothing changed", fact.Plural(d.Total, "command"))
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app"
+	"leslie/internal/fact"
 )
 
 // This file tells a person at a terminal what began to wait for them since their last
@@ -94,7 +94,7 @@ func inboxLine(items []app.WaitingItem, command func(string) string) string {
 			}
 		}
 		if n > 0 {
-			parts = append(parts, page.Plural(n, waitingNoun(kind)))
+			parts = append(parts, fact.Plural(n, waitingNoun(kind)))
 		}
 	}
 	return strings.Join(parts, ", ") + ": " + command("leslie status")

@@ -7,6 +7,7 @@ import (
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app"
 	"leslie/internal/app/code"
+	"leslie/internal/fact"
 	"leslie/internal/screen"
 	"leslie/thread"
 )
@@ -45,7 +46,7 @@ func (d codeText) Text(p *page.Page) {
 	p.Rest(len(d.Items.Items), d.Total)
 	for _, i := range d.Items.Items {
 		if i.Pushed != nil {
-			p.Line("%s: %s has %s that %s lacks", i.ThreadID, i.Pushed.Upstream, page.Plural(i.Pushed.Commits, "commit"), i.Branch)
+			p.Line("%s: %s has %s that %s lacks", i.ThreadID, i.Pushed.Upstream, fact.Plural(i.Pushed.Commits, "commit"), i.Branch)
 		}
 		if i.Left != nil {
 			p.Line("%s: here is %s", i.ThreadID, page.LeftText(*i.Left, p.Place(i.Left.Worktree)))

@@ -8,6 +8,7 @@ import (
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app"
 	"leslie/internal/app/decisions"
+	"leslie/internal/fact"
 	"leslie/internal/screen"
 	"leslie/thread"
 )
@@ -83,7 +84,7 @@ func (d questionsText) Text(p *page.Page) {
 		p.Line("no open questions")
 	}
 	if d.OfEnded > 0 {
-		p.Line("%s of threads that have ended: leslie questions --all", page.Plural(d.OfEnded, "open question"))
+		p.Line("%s of threads that have ended: leslie questions --all", fact.Plural(d.OfEnded, "open question"))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app/history"
+	"leslie/internal/fact"
 )
 
 type statsText struct{ *history.StatsResult }
@@ -16,7 +17,7 @@ func (d statsText) Text(p *page.Page) {
 		p.Line("the log is empty")
 		return
 	}
-	p.Line("since %s: %s, %s", *d.Since, page.Plural(d.Errors, "error"), page.Plural(d.Warnings, "warning"))
+	p.Line("since %s: %s, %s", *d.Since, fact.Plural(d.Errors, "error"), fact.Plural(d.Warnings, "warning"))
 	var rows [][]string
 	for _, s := range d.Codes {
 		median, most := "", ""

@@ -10,6 +10,7 @@ import (
 	"leslie/internal/app"
 	"leslie/internal/app/code"
 	"leslie/internal/app/merges"
+	"leslie/internal/fact"
 	"leslie/internal/scope"
 	"leslie/thread"
 )
@@ -63,11 +64,11 @@ func (d diffText) codeText(p *page.Page) {
 			p.Line("  commit: %s %s", part.Ids[i][:12], subject)
 		}
 		if more := part.Commits - len(part.Subjects); more > 0 && len(part.Subjects) > 0 {
-			p.Line("  and %s before these", page.Plural(more, "commit"))
+			p.Line("  and %s before these", fact.Plural(more, "commit"))
 		}
 		for _, f := range part.Files {
 			if f.Conflicts > 0 {
-				p.Line("  conflict: %s, %s missing", f.Path, page.Plural(f.Conflicts, "decision"))
+				p.Line("  conflict: %s, %s missing", f.Path, fact.Plural(f.Conflicts, "decision"))
 			}
 		}
 		if d.stat {
@@ -96,7 +97,7 @@ func partName(c *code.Changes, part code.Part) string {
 	case code.MergePart:
 		return "code that the merge brings to " + part.Into
 	case code.AstrayPart:
-		return "code committed in " + c.Worktree + " that " + c.Branch + " lacks, " + page.Plural(part.Commits, "commit")
+		return "code committed in " + c.Worktree + " that " + c.Branch + " lacks, " + fact.Plural(part.Commits, "commit")
 	case code.UncommittedPart:
 		return "code not committed in " + c.Worktree
 	}
@@ -109,7 +110,7 @@ func partName(c *code.Changes, part code.Part) string {
 		name = "code that was committed on " + c.Branch + ", which is gone, since " + since
 	}
 	if part.Commits > 0 { // none, if the target took back what it had
-		name += ", " + page.Plural(part.Commits, "commit")
+		name += ", " + fact.Plural(part.Commits, "commit")
 	}
 	return name
 }
@@ -172,7 +173,7 @@ func FileDiffText(p *page.Page, f merges.FileDiff) {
 
 // conflictNote says that a whole file is in conflict, so that nothing differs yet.
 func conflictNote(f merges.FileDiff) string {
-	return "Conflict about the whole file: " + page.Plural(f.Conflicts, "decision") + " missing"
+	return "Conflict about the whole file: " + fact.Plural(f.Conflicts, "decision") + " missing"
 }
 
 // GitMode is a file mode as git writes it.
@@ -325,8 +326,8 @@ func statText(p *page.Page, files []fileStat) {
 		p.Line("%s%s | %s", page.Styled(name), page.Styled(strings.Repeat(" ", width-len([]rune(name)))),
 			page.Styled(f.text(p, most)))
 	}
-	p.Line("%s changed, %s added, %s removed", page.Plural(len(files), "file"), page.Plural(added, "line"),
-		page.Plural(removed, "line"))
+	p.Line("%s changed, %s added, %s removed", fact.Plural(len(files), "file"), fact.Plural(added, "line"),
+		fact.Plural(removed, "line"))
 }
 
 func (f fileStat) text(p *page.Page, most int) string {

@@ -82,9 +82,9 @@ func landedText(p *page.Page, i *landing.Item) {
 	if i.Removed != nil && i.Removed.Ref != "" {
 		what := "its own commits"
 		if i.Removed.Ignored > 0 && i.How == thread.LandedMerge {
-			what = page.Plural(i.Removed.Ignored, "file") + " that git ignores"
+			what = fact.Plural(i.Removed.Ignored, "file") + " that git ignores"
 		} else if i.Removed.Ignored > 0 {
-			what += " and " + page.Plural(i.Removed.Ignored, "file") + " that git ignores"
+			what += " and " + fact.Plural(i.Removed.Ignored, "file") + " that git ignores"
 		}
 		p.Line("kept %s as %s until code.keep is over (leslie code prune)", what, i.Removed.Ref)
 	}
@@ -141,14 +141,14 @@ func amountText(i *landing.Item) string {
 	case i.Changes.Commits == 0: // the branch had them before, and their revert
 		text = ", " + size
 	case i.How == thread.LandedSquash && i.Changes.Commits > 1:
-		text = " of " + page.Plural(i.Changes.Commits, "commit") + ", " + size
+		text = " of " + fact.Plural(i.Changes.Commits, "commit") + ", " + size
 	case i.How == thread.LandedSquash:
 		text = ", " + size
 	default:
-		text = ", " + page.Plural(i.Changes.Commits, "commit") + ", " + size
+		text = ", " + fact.Plural(i.Changes.Commits, "commit") + ", " + size
 	}
 	if i.Changes.Uncommitted > 0 {
-		text += ", and " + page.Plural(i.Changes.Uncommitted, "file") + " committed for it"
+		text += ", and " + fact.Plural(i.Changes.Uncommitted, "file") + " committed for it"
 	}
 	return text
 }
@@ -163,7 +163,7 @@ func openText(i *landing.Item) string {
 			paths = append(paths, c.Path)
 		}
 	}
-	return "; " + page.Plural(i.Merge.Unresolved, "conflict") + " to resolve first, in " + app.Joined(paths)
+	return "; " + fact.Plural(i.Merge.Unresolved, "conflict") + " to resolve first, in " + app.Joined(paths)
 }
 
 // Land is the command leslie land.

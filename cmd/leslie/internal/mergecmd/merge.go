@@ -12,6 +12,7 @@ import (
 	"leslie/internal/app/merges"
 	"leslie/internal/app/merging"
 	"leslie/internal/external"
+	"leslie/internal/fact"
 	"leslie/merge"
 	"leslie/thread"
 )
@@ -65,7 +66,7 @@ func (d MergeText) Text(p *page.Page) {
 	landingText(p, d.Code)
 	refusedText(p, d.Refused)
 	if d.Reused > 0 {
-		p.Line("reused %s of the merge that was undone", page.Plural(d.Reused, "decision"))
+		p.Line("reused %s of the merge that was undone", fact.Plural(d.Reused, "decision"))
 	}
 	if d.Status == merging.Merged {
 		editedText(p, d.Edited)
@@ -74,18 +75,18 @@ func (d MergeText) Text(p *page.Page) {
 		p.Line("resumed the merge that was pending")
 	}
 	if d.Outdated > 0 && d.Status == merging.Pending {
-		p.Line("put aside %s: the conflict has changed since", page.Plural(d.Outdated, "decision"))
+		p.Line("put aside %s: the conflict has changed since", fact.Plural(d.Outdated, "decision"))
 	}
 	if d.Replaced > 0 {
-		p.Line("replaced %s", page.Plural(d.Replaced, "earlier answer"))
+		p.Line("replaced %s", fact.Plural(d.Replaced, "earlier answer"))
 	}
 	for _, l := range d.Lost {
-		p.Line("%s loses %s of %s:", l.Path, page.Plural(l.Lines, "line"), d.Into())
+		p.Line("%s loses %s of %s:", l.Path, fact.Plural(l.Lines, "line"), d.Into())
 		for _, line := range l.Text {
 			p.Line("  - %s", line)
 		}
 		if more := l.Lines - len(l.Text); more > 0 {
-			p.Line("  and %s", page.Plural(more, "other line"))
+			p.Line("  and %s", fact.Plural(more, "other line"))
 		}
 	}
 	if d.Resolved+d.Unresolved > 0 {
@@ -96,7 +97,7 @@ func (d MergeText) Text(p *page.Page) {
 		if of.Files == 0 { // it changed nothing, or all that it changed is open
 			continue
 		}
-		p.Line("from %s: %s kept, %d changed, %d dropped", of.Thread, page.Plural(of.Kept, "line"), of.Changed,
+		p.Line("from %s: %s kept, %d changed, %d dropped", of.Thread, fact.Plural(of.Kept, "line"), of.Changed,
 			of.Dropped)
 	}
 	for _, line := range d.Next {
@@ -119,7 +120,7 @@ func (d MergeText) Text(p *page.Page) {
 
 // branchText is what a pull brought of a branch of no thread.
 func branchText(p *page.Page, b *merging.PulledBranch, status merging.Status) {
-	commits := page.Plural(b.Commits, "commit") + " of " + b.From
+	commits := fact.Plural(b.Commits, "commit") + " of " + b.From
 	switch {
 	case status == merging.NothingToDo:
 		p.Line("nothing to do: %s already has all of %s", b.Branch, b.From)
@@ -196,9 +197,9 @@ func landingText(p *page.Page, d *merging.CodeResult) {
 	beforehandText(p, d)
 	switch {
 	case d.Landed:
-		p.Line("code: %s is at %s, which changes %s", d.Branch, (*d.Commit)[:12], page.Plural(d.Files, "file"))
+		p.Line("code: %s is at %s, which changes %s", d.Branch, (*d.Commit)[:12], fact.Plural(d.Files, "file"))
 	case d.Files > 0:
-		p.Line("code: merges into %s%s, changes %s", d.Branch, movesText(d), page.Plural(d.Files, "file"))
+		p.Line("code: merges into %s%s, changes %s", d.Branch, movesText(d), fact.Plural(d.Files, "file"))
 	default:
 		p.Line("code: merges into %s%s", d.Branch, movesText(d))
 	}
@@ -208,12 +209,12 @@ func landingText(p *page.Page, d *merging.CodeResult) {
 // before the code lands.
 func beforehandText(p *page.Page, d *merging.CodeResult) {
 	for _, one := range d.Taken {
-		p.Line("code: committed %s of %s as %s", page.Plural(one.Files, "uncommitted file"), one.ThreadID,
+		p.Line("code: committed %s of %s as %s", fact.Plural(one.Files, "uncommitted file"), one.ThreadID,
 			one.Commit[:12])
 	}
 	if d.Forward != nil {
 		p.Line("code: %s moves forward to %s first, by %s", d.Branch, d.Forward.Upstream,
-			page.Plural(d.Forward.Commits, "commit"))
+			fact.Plural(d.Forward.Commits, "commit"))
 	}
 }
 
@@ -255,7 +256,7 @@ func excerpt(p *page.Page, indent, text string, whole bool) {
 	n, total := 0, strings.Count(text, "\n")
 	for line := range strings.Lines(text) {
 		if n++; n > MaxShownLines && !whole {
-			p.Line("%s(%s)", indent, page.Plural(total-MaxShownLines, "more line"))
+			p.Line("%s(%s)", indent, fact.Plural(total-MaxShownLines, "more line"))
 			break
 		}
 		p.Line("%s%s", indent, strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    "))

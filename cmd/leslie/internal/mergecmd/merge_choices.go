@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"leslie/cmd/leslie/internal/cli"
-	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app/merging"
+	"leslie/internal/fact"
 	"leslie/internal/screen"
 	"leslie/merge"
 )
@@ -184,9 +184,9 @@ func fitting(all []merge.Conflict, word string) (fit []merge.Conflict, about str
 			paths = append(paths, d.Path)
 		}
 	}
-	about = page.Plural(len(fit), "conflict") + " in " + page.Plural(len(paths), "file")
+	about = fact.Plural(len(fit), "conflict") + " in " + fact.Plural(len(paths), "file")
 	if len(paths) == 1 {
-		about = page.Plural(len(fit), "conflict") + " of " + paths[0]
+		about = fact.Plural(len(fit), "conflict") + " of " + paths[0]
 	}
 	if left := len(all) - len(fit); left > 0 {
 		about += fmt.Sprintf(" (%d more, which it does not fit, stay open)", left)

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"leslie/cmd/leslie/internal/cli"
-	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app"
 	"leslie/internal/app/merging"
+	"leslie/internal/fact"
 	"leslie/internal/screen"
 	"leslie/merge"
 	"leslie/thread"
@@ -54,7 +54,7 @@ func (p *mergePrompt) begin(s *merging.Session) (err error) {
 			}
 		}
 		if n := s.View().Reused(); n > 0 {
-			p.Say("%s of the merge that was undone %s taken over; no at the end goes back to them", page.Plural(n, "decision"),
+			p.Say("%s of the merge that was undone %s taken over; no at the end goes back to them", fact.Plural(n, "decision"),
 				map[bool]string{true: "is", false: "are"}[n == 1])
 		}
 		if s.View().Resumed() {

@@ -6,6 +6,7 @@ import (
 	"leslie/internal/app"
 	"leslie/internal/app/merges"
 	"leslie/internal/app/merging"
+	"leslie/internal/fact"
 	"leslie/thread"
 )
 
@@ -25,7 +26,7 @@ func (d mergeLandText) Text(p *page.Page) {
 	}
 	switch {
 	case d.Left > 0:
-		p.Line("%s left in the queue of %s", page.Plural(d.Left, "merge"), d.Target)
+		p.Line("%s left in the queue of %s", fact.Plural(d.Left, "merge"), d.Target)
 	case len(d.Items) == 0:
 		p.Line("nothing is queued for %s", d.Target)
 	}
@@ -80,7 +81,7 @@ func queuedText(m merging.Item) string {
 func PendingText(m merging.Item) string {
 	switch {
 	case !m.Queued && m.Decided > 0:
-		return "waits, with " + page.Plural(m.Decided, "decision") + ": leslie merge status " + string(m.MergeID)
+		return "waits, with " + fact.Plural(m.Decided, "decision") + ": leslie merge status " + string(m.MergeID)
 	case !m.Queued:
 		return "waits for decisions: leslie merge status " + string(m.MergeID)
 	case m.Refused == nil:

@@ -10,6 +10,7 @@ import (
 	"leslie/internal/app"
 	"leslie/internal/app/merges"
 	"leslie/internal/app/merging"
+	"leslie/internal/fact"
 	"leslie/internal/screen"
 	"leslie/merge"
 	"leslie/thread"
@@ -100,7 +101,7 @@ func (p *mergePrompt) summary(s *merging.Session) {
 	}
 	changed := slices.DeleteFunc(slices.Clone(s.View().Files()), merge.Change.Idle)
 	p.Say("\n%s", p.Paint(cli.Bold, "the merge of "+app.Joined(s.View().Sources())+" into "+s.View().Into()+
-		" changes "+page.Plural(len(changed), "file")))
+		" changes "+fact.Plural(len(changed), "file")))
 	p.Draw(v.Draw().Lines)
 }
 

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"leslie/internal/app"
+	"leslie/internal/fact"
 )
 
 // ChangesText says how much a thread changed in its code: "2 commits, 3 files +40 -2, 1 file not
@@ -15,9 +16,9 @@ func ChangesText(a *app.CodeAmount) string {
 	var text string
 	switch {
 	case a.Commits > 0 && a.Landed && a.Files == 0: // as another commit, a squash
-		text = Plural(a.Commits, "commit")
+		text = fact.Plural(a.Commits, "commit")
 	case a.Commits > 0:
-		text = Plural(a.Commits, "commit") + ", " + SizeText(a.Files, a.Added, a.Removed)
+		text = fact.Plural(a.Commits, "commit") + ", " + SizeText(a.Files, a.Added, a.Removed)
 	case a.Landed && a.Files > 0: // git no longer has the commits
 		text = SizeText(a.Files, a.Added, a.Removed) + ", landed"
 	case a.Landed:
@@ -26,10 +27,10 @@ func ChangesText(a *app.CodeAmount) string {
 		text = "no commit yet"
 	}
 	if a.Uncommitted > 0 {
-		text += ", " + Plural(a.Uncommitted, "file") + " not committed"
+		text += ", " + fact.Plural(a.Uncommitted, "file") + " not committed"
 	}
 	if a.Astray > 0 {
-		text += ", " + Plural(a.Astray, "commit") + " in its worktree that its branch lacks"
+		text += ", " + fact.Plural(a.Astray, "commit") + " in its worktree that its branch lacks"
 	}
 	switch {
 	case a.Commits > 0 && a.Landed:
@@ -42,7 +43,7 @@ func ChangesText(a *app.CodeAmount) string {
 
 // SizeText is a number of files and of their lines: "3 files +40 -2".
 func SizeText(files, added, removed int) string {
-	return Plural(files, "file") + " +" + strconv.Itoa(added) + " -" + strconv.Itoa(removed)
+	return fact.Plural(files, "file") + " +" + strconv.Itoa(added) + " -" + strconv.Itoa(removed)
 }
 
 // LeftLabel is what LeftText stands behind.
@@ -65,13 +66,13 @@ func LeftText(l app.CodeLeft, worktree string) string {
 		hand = "git merge " + l.Beside + ", in its worktree there"
 	}
 	if l.Commits > 0 {
-		text = Plural(l.Commits, "commit") + " on " + l.Branch
+		text = fact.Plural(l.Commits, "commit") + " on " + l.Branch
 	}
 	if l.Files > 0 {
 		if text != "" {
 			text += " and "
 		}
-		text += Plural(l.Files, "file") + " not committed in " + worktree
+		text += fact.Plural(l.Files, "file") + " not committed in " + worktree
 		hand = "commit there, then " + hand
 	}
 	switch {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"leslie/internal/fact"
 	"leslie/thread"
 )
 
@@ -21,6 +20,3 @@ func CountsText(counts thread.Counts) string {
 	}
 	return strings.Join(parts, ", ")
 }
-
-// Plural formats a count with a word whose plural ends in s.
-func Plural(n int, thing string) string { return fact.Plural(n, thing) }

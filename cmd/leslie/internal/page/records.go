@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leslie/internal/app"
+	"leslie/internal/fact"
 	"leslie/thread"
 )
 
@@ -94,5 +95,5 @@ func TotalsText(r *thread.RunTotals) string {
 	if r == nil {
 		return ""
 	}
-	return Plural(r.Runs, "run") + ", " + Plural(r.Turns, "turn") + WithSeparator(", ", UsedText(r.Used))
+	return fact.Plural(r.Runs, "run") + ", " + fact.Plural(r.Turns, "turn") + WithSeparator(", ", UsedText(r.Used))
 }

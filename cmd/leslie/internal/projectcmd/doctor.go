@@ -12,6 +12,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/app/doctor"
 	"leslie/internal/external"
+	"leslie/internal/fact"
 	"leslie/internal/screen"
 )
 
@@ -44,7 +45,7 @@ func (d doctorText) Text(p *page.Page) {
 	if d.Healthy {
 		p.Line("healthy")
 	} else {
-		p.Line("not healthy: %s", page.Plural(wrong, "finding"))
+		p.Line("not healthy: %s", fact.Plural(wrong, "finding"))
 	}
 }
 

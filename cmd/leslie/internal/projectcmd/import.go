@@ -39,14 +39,14 @@ func (d importText) Text(p *page.Page) {
 	if d.DryRun {
 		verb = "would import"
 	}
-	p.Line("%s %s, %s, %s, %s, %s", verb, page.Plural(len(d.Objectives), "objective"), page.Plural(d.Threads, "thread"),
-		page.Plural(d.References, "reference"), page.Plural(d.Approvals, "approval"), page.Plural(d.Files, "file"))
+	p.Line("%s %s, %s, %s, %s, %s", verb, fact.Plural(len(d.Objectives), "objective"), fact.Plural(d.Threads, "thread"),
+		fact.Plural(d.References, "reference"), fact.Plural(d.Approvals, "approval"), fact.Plural(d.Files, "file"))
 	if d.Renamed.Total > 0 {
 		lines := make([]string, len(d.Renamed.Items))
 		for i, r := range d.Renamed.Items {
 			lines[i] = "renamed " + r.From + " -> " + r.To
 		}
-		d.list(p, "renamed: "+page.Plural(d.Renamed.Total, "id"), lines, d.Renamed.Total)
+		d.list(p, "renamed: "+fact.Plural(d.Renamed.Total, "id"), lines, d.Renamed.Total)
 	}
 	if d.Unmapped.Total > 0 {
 		lines := make([]string, len(d.Unmapped.Items))

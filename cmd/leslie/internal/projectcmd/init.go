@@ -82,9 +82,9 @@ func (d removedText) Text(p *page.Page) {
 }
 
 func (d removedText) what() string {
-	text := app.StoreFolder + " with " + page.Plural(d.Threads, "thread")
+	text := app.StoreFolder + " with " + fact.Plural(d.Threads, "thread")
 	if d.Refs > 0 {
-		text += ", " + page.Plural(d.Refs, "ref") + " of the repository"
+		text += ", " + fact.Plural(d.Refs, "ref") + " of the repository"
 	}
 	for _, name := range d.Files {
 		text += ", its lines in " + name

@@ -12,6 +12,7 @@ import (
 	"leslie/internal/app"
 	"leslie/internal/app/projects"
 	"leslie/internal/external"
+	"leslie/internal/fact"
 )
 
 // This file implements the commands about projects on several machines.
@@ -87,7 +88,7 @@ type remoteInitText struct{ *projects.RemoteInitResult }
 
 // log says which log was made.
 func (d remoteInitText) log(p *page.Page) {
-	p.Line("remote %s  %s", d.Project, page.Plural(d.Operations, "operation"))
+	p.Line("remote %s  %s", d.Project, fact.Plural(d.Operations, "operation"))
 	p.Field("replicas", d.Replicas)
 }
 
@@ -277,7 +278,7 @@ func (d remoteStatusText) Text(p *page.Page) {
 	case !d.Reachable:
 		p.Field("unreachable", d.Reason)
 	case *d.Lag > 0:
-		p.Field("behind", page.Plural(*d.Lag, "operation"))
+		p.Field("behind", fact.Plural(*d.Lag, "operation"))
 	default:
 		p.Field("behind", "nothing")
 	}
@@ -311,7 +312,7 @@ func RemoteStatus() *cli.Command {
 type remoteCheckText struct{ *projects.RemoteCheckResult }
 
 func (d remoteCheckText) Text(p *page.Page) {
-	p.Line("%s, %s of each log", page.Plural(d.Servers, "server"), page.Plural(d.Replicas, "replica"))
+	p.Line("%s, %s of each log", fact.Plural(d.Servers, "server"), fact.Plural(d.Replicas, "replica"))
 	var rows [][]string
 	for _, s := range d.Settings {
 		verdict := "fine"
@@ -324,15 +325,15 @@ func (d remoteCheckText) Text(p *page.Page) {
 	switch {
 	case d.Log == nil:
 	case len(d.Log.Damaged) == 0:
-		p.Field("log", page.Plural(int(d.Log.Lines), "line")+", each of them whole")
+		p.Field("log", fact.Plural(int(d.Log.Lines), "line")+", each of them whole")
 	default:
-		p.Field("log", page.Plural(int(d.Log.Lines), "line")+", damaged: "+strings.Trim(fmt.Sprint(d.Log.Damaged), "[]"))
+		p.Field("log", fact.Plural(int(d.Log.Lines), "line")+", damaged: "+strings.Trim(fmt.Sprint(d.Log.Damaged), "[]"))
 	}
 	if d.Content == nil {
 		return
 	}
 	if len(d.Content.Damaged) == 0 {
-		p.Field("content", page.Plural(d.Content.Blobs, "blob")+", each of them whole")
+		p.Field("content", fact.Plural(d.Content.Blobs, "blob")+", each of them whole")
 	}
 	for _, one := range d.Content.Damaged {
 		where := "not on this machine"
@@ -443,7 +444,7 @@ type connectText struct {
 
 func (d connectText) Text(p *page.Page) {
 	p.Line("connected %s/%s to %s at revision %d: %s", d.Root, app.StoreFolder, d.Project, d.Revision,
-		page.Plural(d.Threads, "thread"))
+		fact.Plural(d.Threads, "thread"))
 	p.Field("machine", d.Machine)
 	if d.Kept != "" {
 		p.Line("what was done here alone, and is in %s:", p.Place(d.Kept))
@@ -509,17 +510,17 @@ func (d publishText) Text(p *page.Page) {
 	for _, t := range d.Threads {
 		var parts []string
 		if t.FilesChanged > 0 {
-			parts = append(parts, page.Plural(t.FilesChanged, "file"))
+			parts = append(parts, fact.Plural(t.FilesChanged, "file"))
 		}
 		if t.FilesDeleted > 0 {
-			parts = append(parts, page.Plural(t.FilesDeleted, "file")+" deleted")
+			parts = append(parts, fact.Plural(t.FilesDeleted, "file")+" deleted")
 		}
 		if t.Commit != "" {
 			parts = append(parts, "its commits up to "+t.Commit[:12])
 		}
 		left := ""
 		if t.Uncommitted > 0 {
-			left = "; not committed, and not published: " + page.Plural(t.Uncommitted, "file")
+			left = "; not committed, and not published: " + fact.Plural(t.Uncommitted, "file")
 		}
 		p.Line("published %s: %s%s", t.ThreadID, cmp.Or(strings.Join(parts, ", "), "how its worktree stands"), left)
 	}

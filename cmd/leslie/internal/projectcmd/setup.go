@@ -9,6 +9,7 @@ import (
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app"
 	"leslie/internal/app/projects"
+	"leslie/internal/fact"
 	"leslie/internal/screen"
 	"leslie/internal/setup"
 )
@@ -53,7 +54,7 @@ func (d setupText) sum(p *page.Page) {
 	case d.in.DryRun:
 		verb = "would change"
 	}
-	p.Line("%s %s", page.Styled(verb), page.Plural(len(d.Files), "file"))
+	p.Line("%s %s", page.Styled(verb), fact.Plural(len(d.Files), "file"))
 }
 
 func (d setupText) table(p *page.Page) {

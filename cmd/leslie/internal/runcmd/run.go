@@ -13,6 +13,7 @@ import (
 	"leslie/internal/app"
 	"leslie/internal/app/runs"
 	"leslie/internal/app/threads"
+	"leslie/internal/fact"
 	"leslie/internal/screen"
 	"leslie/thread"
 )
@@ -27,7 +28,7 @@ func (d runText) Text(p *page.Page) {
 		return
 	}
 	p.Line("run %s of %s  %s", d.RunID, d.ThreadID, page.RunEnding(d.RunRecord))
-	p.Line("agent %s, %s%s", d.Agent, page.Plural(d.Turns, "turn"), page.WithSeparator(", ", page.UsedText(d.Used)))
+	p.Line("agent %s, %s%s", d.Agent, fact.Plural(d.Turns, "turn"), page.WithSeparator(", ", page.UsedText(d.Used)))
 	if d.Changes == nil {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"leslie/cmd/leslie/internal/viewcmd"
 	"leslie/internal/app"
 	"leslie/internal/app/runs"
+	"leslie/internal/fact"
 )
 
 // This file shows the entries of transcripts, a line each.
@@ -39,7 +40,7 @@ func entriesText(p *page.Page, d *runs.LogResult) {
 		p.Line("no entries; leslie run %s runs its agent", d.ThreadID)
 	}
 	if d.Damaged > 0 {
-		p.Line("%s could not be read", page.Plural(d.Damaged, "line"))
+		p.Line("%s could not be read", fact.Plural(d.Damaged, "line"))
 	}
 }
 

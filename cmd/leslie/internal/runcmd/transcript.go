@@ -11,6 +11,7 @@ import (
 	"leslie/cmd/leslie/internal/viewcmd"
 	"leslie/internal/app"
 	"leslie/internal/app/runs"
+	"leslie/internal/fact"
 	"leslie/thread"
 )
 
@@ -41,7 +42,7 @@ func (d conversationText) Text(p *page.Page) {
 	if d.LeftOut > 0 {
 		p.Line("")
 		p.Line("The first %s are left out: leslie transcript %s --format json --limit 0 has them.",
-			page.Plural(d.LeftOut, "part"), d.ThreadID)
+			fact.Plural(d.LeftOut, "part"), d.ThreadID)
 	}
 	var last *runs.ConversationPart
 	for _, part := range d.Parts {
@@ -58,7 +59,7 @@ func (d conversationText) Text(p *page.Page) {
 	}
 	if d.Damaged > 0 {
 		p.Line("")
-		p.Line("%s of the transcript could not be read.", page.Plural(d.Damaged, "line"))
+		p.Line("%s of the transcript could not be read.", fact.Plural(d.Damaged, "line"))
 	}
 }
 

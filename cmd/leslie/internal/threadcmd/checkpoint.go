@@ -8,6 +8,7 @@ import (
 	"leslie/internal/app"
 	"leslie/internal/app/artifacts"
 	"leslie/internal/app/threads"
+	"leslie/internal/fact"
 	"leslie/internal/screen"
 	"leslie/thread"
 )
@@ -15,7 +16,7 @@ import (
 type checkpointText struct{ *artifacts.CheckpointResult }
 
 func (d checkpointText) Text(p *page.Page) {
-	p.Line("checkpoint %s of %s  %s", d.CheckpointID, d.ThreadID, page.Plural(d.Files, "file"))
+	p.Line("checkpoint %s of %s  %s", d.CheckpointID, d.ThreadID, fact.Plural(d.Files, "file"))
 	p.Field("name", d.Name)
 }
 

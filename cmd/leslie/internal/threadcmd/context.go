@@ -11,6 +11,7 @@ import (
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app"
 	"leslie/internal/app/threads"
+	"leslie/internal/fact"
 	"leslie/thread"
 )
 
@@ -136,7 +137,7 @@ type contextBlock struct {
 func fileLines(files []threads.ContextFile) []string {
 	var out []string
 	for _, f := range files {
-		line := f.Path + " (" + page.Plural(int(f.Size), "byte")
+		line := f.Path + " (" + fact.Plural(int(f.Size), "byte")
 		if f.Inherited {
 			line += ", inherited from the parent"
 		}
@@ -320,7 +321,7 @@ func (b *contextBlock) moved() string {
 	var out strings.Builder
 	for _, m := range b.Moved {
 		out.WriteString(saying("moved on", fmt.Sprintf("%s changed %s since (%s); bring them: %s",
-			m.From, page.Plural(len(m.Paths), "artifact"), app.Joined(m.Paths[:min(len(m.Paths), 5)]), m.Next)))
+			m.From, fact.Plural(len(m.Paths), "artifact"), app.Joined(m.Paths[:min(len(m.Paths), 5)]), m.Next)))
 	}
 	if b.Code == nil {
 		return out.String()
@@ -331,7 +332,7 @@ func (b *contextBlock) moved() string {
 			them = "it"
 		}
 		out.WriteString(saying("code behind",
-			fmt.Sprintf("%s has %s that %s lacks; bring %s: %s", m.From, page.Plural(m.Commits, "commit"), b.Thread.ID,
+			fmt.Sprintf("%s has %s that %s lacks; bring %s: %s", m.From, fact.Plural(m.Commits, "commit"), b.Thread.ID,
 				them, m.Next)))
 	}
 	return out.String()

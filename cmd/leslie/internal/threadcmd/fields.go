@@ -10,6 +10,7 @@ import (
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app"
 	"leslie/internal/app/threads"
+	"leslie/internal/fact"
 	"leslie/internal/screen"
 	"leslie/thread"
 )
@@ -213,11 +214,11 @@ func shortRun(t app.ThreadItem) string {
 	case r.Phase == thread.RunWanted:
 		return string(r.Phase)
 	case r.Killed:
-		return "killed, " + page.Plural(r.Turns, "turn")
+		return "killed, " + fact.Plural(r.Turns, "turn")
 	case r.Stop != "":
-		return string(r.Stop) + ", " + page.Plural(r.Turns, "turn")
+		return string(r.Stop) + ", " + fact.Plural(r.Turns, "turn")
 	default:
-		return string(r.Phase) + ", " + page.Plural(r.Turns, "turn")
+		return string(r.Phase) + ", " + fact.Plural(r.Turns, "turn")
 	}
 }
 

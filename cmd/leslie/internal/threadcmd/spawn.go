@@ -9,6 +9,7 @@ import (
 	"leslie/internal/app"
 	"leslie/internal/app/artifacts"
 	"leslie/internal/app/threads"
+	"leslie/internal/fact"
 	"leslie/thread"
 )
 
@@ -24,7 +25,7 @@ func (d spawnText) Text(p *page.Page) {
 	}
 	p.Field("parent", d.ParentID)
 	if d.Inherited.Mode != thread.InheritNone {
-		p.Field("inherited", page.Plural(d.Inherited.Files, "file")+" ("+string(d.Inherited.Mode)+")")
+		p.Field("inherited", fact.Plural(d.Inherited.Files, "file")+" ("+string(d.Inherited.Mode)+")")
 	}
 	p.Field("path", p.Place(d.Path))
 	if d.Claim != nil {
@@ -39,7 +40,7 @@ func (d spawnText) Text(p *page.Page) {
 	}
 	for _, ref := range d.References {
 		p.Line("reference %s -> %s  %s, %s", ref.RefID, ref.Target, ref.Binding,
-			page.Plural(ref.Files, "file")+emptyYet(ref))
+			fact.Plural(ref.Files, "file")+emptyYet(ref))
 	}
 	id := string(d.ThreadID)
 	switch {

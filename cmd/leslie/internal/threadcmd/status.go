@@ -13,6 +13,7 @@ import (
 	"leslie/internal/app"
 	"leslie/internal/app/code"
 	"leslie/internal/app/threads"
+	"leslie/internal/fact"
 	"leslie/internal/screen"
 	"leslie/thread"
 )
@@ -38,7 +39,7 @@ func (d summaryText) Text(p *page.Page) {
 	p.Field("references", d.References)
 	if len(d.Pending) > 0 {
 		p.Line("pending: %s of a process that died; the next writing command carries them out",
-			page.Plural(len(d.Pending), "file change"))
+			fact.Plural(len(d.Pending), "file change"))
 	}
 	heldText(p, d.Held)
 	waitingText(p, d.SummaryResult, d.agent)
@@ -107,6 +108,9 @@ func notStartedText(p *page.Page, d *threads.SummaryResult) {
 	}
 	for _, id := range d.WorktreeGone {
 		p.Line("the worktree of %s is not there: leslie code restore %s", id, id)
+	}
+	for _, id := range d.Unfinished {
+		p.Line("the worktree of %s is being made, or its maker was killed: leslie code setup %s finishes it", id, id)
 	}
 }
 
@@ -283,7 +287,7 @@ func (d StatusText) Text(p *page.Page) {
 			why = ", before a rollback"
 		}
 		p.Line("checkpoint %s  %s  %s%s", ck.CheckpointID, ck.CreatedAt.Format(time.RFC3339),
-			page.Plural(ck.Files, "file"), why)
+			fact.Plural(ck.Files, "file"), why)
 		p.Field("  name", ck.Name)
 	}
 	p.Field("children", app.Joined(d.Relations.Children))
@@ -295,7 +299,7 @@ func (d StatusText) Text(p *page.Page) {
 		} else if len(ref.Stale) > 0 {
 			state = ", changed since: " + app.Joined(ref.Stale)
 		}
-		p.Line("reference %s -> %s  %s, %s%s", ref.RefID, ref.Target, ref.Binding, page.Plural(ref.Files, "file"), state)
+		p.Line("reference %s -> %s  %s, %s%s", ref.RefID, ref.Target, ref.Binding, fact.Plural(ref.Files, "file"), state)
 	}
 	for _, ref := range d.ReferencedBy {
 		p.Line("referenced by %s  %s, %s", ref.From, ref.RefID, ref.Binding)
@@ -322,7 +326,7 @@ func (d StatusText) artifactsText(p *page.Page) {
 	for _, a := range d.Artifacts.Items {
 		size := ""
 		if a.Size != nil {
-			size = "  " + page.Plural(int(*a.Size), "byte")
+			size = "  " + fact.Plural(int(*a.Size), "byte")
 		}
 		p.Line("  %s%s", a.Path, size)
 		if a.VersionOf != "" {
@@ -369,7 +373,7 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 		p.Line("%s: %s", page.LeftLabel(*i.Left), page.LeftText(*i.Left, p.Place(i.Left.Worktree)))
 	}
 	for _, l := range i.NotCommitted {
-		p.Line("not committed, only on %s: %s", l.Machine, page.Plural(l.Files, "file"))
+		p.Line("not committed, only on %s: %s", l.Machine, fact.Plural(l.Files, "file"))
 	}
 	if i.Late {
 		p.Line("git did not say all of its code in time (leslie code %s waits longer)", id)
@@ -379,7 +383,7 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 	}
 	if i.Pushed != nil {
 		p.Line("not in it: %s has %s that %s lacks (git merge %s, in its worktree)",
-			i.Pushed.Upstream, page.Plural(i.Pushed.Commits, "commit"), i.Branch, i.Pushed.Upstream)
+			i.Pushed.Upstream, fact.Plural(i.Pushed.Commits, "commit"), i.Branch, i.Pushed.Upstream)
 	}
 	if i.BranchGone || app.OrZero(i.Busy) != "" {
 		p.Line("now: %s (leslie code %s)", i.Standing(), id)
@@ -387,18 +391,20 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 	switch {
 	case i.Moved != "":
 		p.Line("now: %s", i.Moved)
+	case i.State == thread.CodeMaking:
+		p.Line("now: its worktree is being made, or its maker was killed (leslie code setup %s finishes it)", id)
 	case i.State == thread.CodeLost && !i.BranchGone:
 		p.Line("now: its worktree is not there (leslie code restore %s)", id)
 	}
 	if i.CheckedOut != nil && app.OrZero(i.Busy) == "" {
 		astray := ""
 		if i.Astray > 0 {
-			astray = ", and " + page.Plural(i.Astray, "commit") + " there that " + i.Branch + " lacks"
+			astray = ", and " + fact.Plural(i.Astray, "commit") + " there that " + i.Branch + " lacks"
 		}
 		p.Line("now: its worktree has %s checked out, not its branch%s", cmp.Or(*i.CheckedOut, "no branch"), astray)
 	}
 	if i.Behind != nil && *i.Behind > 0 && (i.Landed == nil || !*i.Landed) {
-		p.Line("behind: %s has %s that it lacks (leslie pull %s)", app.OrZero(i.Target), page.Plural(*i.Behind, "commit"), id)
+		p.Line("behind: %s has %s that it lacks (leslie pull %s)", app.OrZero(i.Target), fact.Plural(*i.Behind, "commit"), id)
 	}
 	if i.Conflicts != nil && len(*i.Conflicts) > 0 {
 		p.Line("would conflict with %s in: %s", app.OrZero(i.Target), app.Joined(*i.Conflicts))
@@ -447,7 +453,7 @@ func acceptanceText(p *page.Page, code *app.CodeRecord) {
 	p.Field("accept", app.Joined(code.Accept))
 	if left := code.Left; left != nil {
 		if left.Uncommitted > 0 {
-			p.Line("completed with %s not committed", page.Plural(left.Uncommitted, "file"))
+			p.Line("completed with %s not committed", fact.Plural(left.Uncommitted, "file"))
 		}
 		if left.NoCommits {
 			p.Line("completed without a commit of its own")

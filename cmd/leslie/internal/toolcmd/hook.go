@@ -17,6 +17,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/agents"
+	"leslie/internal/fact"
 	"leslie/internal/setup"
 )
 
@@ -152,8 +153,8 @@ func (h *hooked) begins() string {
 	case h.Text("for") == "kimi" && !h.first(op.Root(), "start"):
 		return "" // it calls with each prompt
 	case d.Thread == "":
-		return h.context("This project uses leslie: " + page.Plural(d.Active, "active thread") + ", " +
-			page.Plural(d.Ready, "thread") + " ready to be claimed. " +
+		return h.context("This project uses leslie: " + fact.Plural(d.Active, "active thread") + ", " +
+			fact.Plural(d.Ready, "thread") + " ready to be claimed. " +
 			"leslie list shows them, leslie help working says how to work in one.")
 	}
 	_, block, err := toolContext(h.Call, op, string(d.Thread), false)
@@ -178,10 +179,10 @@ func (h *hooked) stops() string {
 	id := string(d.Thread)
 	switch {
 	case d.Unread > 0:
-		return h.goOn(page.Plural(d.Unread, "message") + " for thread " + id +
+		return h.goOn(fact.Plural(d.Unread, "message") + " for thread " + id +
 			" not read yet. Run leslie context --thread " + id + " and act on them, then stop.")
 	case d.Comments > 0 && h.first(op.Root(), "comments "+id):
-		return h.goOn(page.Plural(d.Comments, "open comment") + " on thread " + id +
+		return h.goOn(fact.Plural(d.Comments, "open comment") + " on thread " + id +
 			". Run leslie comments " + id + ", act on each and leslie comment resolve it, then stop.")
 	case d.Open && h.first(op.Root(), "open "+id):
 		return h.goOn("Thread " + id + " is still open. If its work is done: leslie done " + id +

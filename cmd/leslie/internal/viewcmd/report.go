@@ -27,8 +27,8 @@ type reportData struct {
 }
 
 func (d reportData) Text(p *page.Page) {
-	p.Line("wrote %s: %s, %s, %s", d.shown, page.Plural(d.Threads, "thread"), page.Plural(d.Merges, "merge"),
-		page.Plural(d.Operations, "operation"))
+	p.Line("wrote %s: %s, %s, %s", d.shown, fact.Plural(d.Threads, "thread"), fact.Plural(d.Merges, "merge"),
+		fact.Plural(d.Operations, "operation"))
 }
 
 // Report is the command leslie report.

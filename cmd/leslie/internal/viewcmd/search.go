@@ -8,6 +8,7 @@ import (
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app"
 	"leslie/internal/app/views"
+	"leslie/internal/fact"
 	"leslie/internal/screen"
 	"leslie/thread"
 )
@@ -47,7 +48,7 @@ func (d searchText) Text(p *page.Page) {
 		p.Line("nothing was found")
 	}
 	if d.Archived > 0 {
-		p.Line("not searched: %s; --all searches them too", page.Plural(d.Archived, "archived thread"))
+		p.Line("not searched: %s; --all searches them too", fact.Plural(d.Archived, "archived thread"))
 	}
 	for _, u := range d.Unread.Items {
 		p.Line("not searched: %s: %s", strings.TrimSuffix(string(u.ThreadID)+"/"+u.Path, "/"), u.Reason)

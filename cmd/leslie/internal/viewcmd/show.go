@@ -22,6 +22,7 @@ import (
 	"leslie/internal/app/decisions"
 	"leslie/internal/app/threads"
 	"leslie/internal/app/views"
+	"leslie/internal/fact"
 	"leslie/merge"
 	"leslie/thread"
 )
@@ -38,7 +39,7 @@ func (d showFileText) Text(p *page.Page) {
 	case !p.Terminal:
 		p.B.Write(d.Raw)
 	case merge.Binary(d.Raw):
-		p.Line("%s is not text: %s; redirect the output to keep it", d.Path, page.Plural(len(d.Raw), "byte"))
+		p.Line("%s is not text: %s; redirect the output to keep it", d.Path, fact.Plural(len(d.Raw), "byte"))
 	default:
 		for line := range bytes.Lines(d.Raw) {
 			p.Content("", string(bytes.TrimSuffix(line, []byte("\n"))))
