@@ -156,12 +156,12 @@ type notCome struct{ reason, hint, next, brings string }
 
 func (n *notCome) Error() string { return n.reason }
 
-// WhatBrings is the line that brings the commits which an error says are not here, "" for another error.
-func WhatBrings(err error) string {
+// NotHere says of an error of commits that are not here why, and which line brings them; "" for another error.
+func NotHere(err error) (reason, brings string) {
 	if why, ok := errors.AsType[*notCome](err); ok {
-		return why.line()
+		return why.reason, why.line()
 	}
-	return ""
+	return "", ""
 }
 
 // line is the line that brings the commits, or says more.

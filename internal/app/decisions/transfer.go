@@ -108,6 +108,8 @@ type TransferResult struct {
 	Scope        []string            `json:"scope"`
 	Executor     thread.Executor     `json:"executor"`
 	Claim        *app.ClaimRecord    `json:"claim,omitempty"` // of who got it by name
+	// Here: whoever got it is on this machine, of a project on several, and the request did not say so.
+	Here bool `json:"here,omitempty"`
 	// Unheard is the machine of who got it by name, if that has not written in the project yet.
 	Unheard  string           `json:"unheard,omitempty"`
 	Deadline *time.Time       `json:"deadline"`
@@ -195,6 +197,7 @@ func handOff(c *app.Call, in TransferRequest, claimFor time.Duration) (*Transfer
 			}
 			d := transferred(in, nil, t)
 			d.Claim, d.Unheard = app.CurrentClaim(c, t), unheard
+			d.Here = c.Project().Machine() != "" && !strings.Contains(in.ToActor, "@")
 			return d, t.ID, nil
 		})
 	}

@@ -320,7 +320,8 @@ type ConnectResult struct {
 	// LastWrote is when the machine that the request names wrote last; null if it names none.
 	LastWrote *time.Time `json:"lastWrote,omitempty"`
 	// CredentialsNotKept: they are those that the environment names, of which the copy keeps none.
-	CredentialsNotKept bool `json:"credentialsNotKept,omitempty"`
+	CredentialsNotKept bool            `json:"credentialsNotKept,omitempty"`
+	common             thread.Revision // up to which the log and the copy in Kept are the same
 	app.Change
 }
 
@@ -378,6 +379,13 @@ func Connect(ctx context.Context, env app.Environment, caller app.Caller, r app.
 	}
 	if c != nil {
 		c.Warn(notes...)
+	}
+	if err == nil && in.Machine != "" {
+		killed, failed := finishReplacing(c, "own")
+		if killed != nil { // a call before
+			d.Kept, d.Alone, d.Notes, d.Operations = killed.Kept, killed.Alone, killed.Notes, killed.Operations
+		}
+		err = failed
 	}
 	return c, d, err
 }

@@ -145,17 +145,27 @@ func comeBack(c *app.Call, link *replica.Link, in ConnectRequest, creds []byte) 
 	if d == nil {
 		return nil, nil, err
 	}
-	if err == nil {
-		d.Operations, err = doneAlone(c, store.Open(d.Kept, store.Options{}))
-	}
 	return c, d, err
 }
 
-// doneAlone returns the operations of a store that was kept which the log lacks, oldest first, without that of leaving.
-func doneAlone(c *app.Call, kept *store.Store) (alone []app.OperationRecord, err error) {
+// doneAlone returns the operations of a store that was kept which the log lacks, oldest first, without that of leaving,
+// and the revision up to which both are the same.
+func doneAlone(c *app.Call, kept *store.Store) (alone []app.OperationRecord, common thread.Revision, err error) {
+	beyond, common, err := beyondLog(c, kept)
+	for _, op := range slices.Backward(beyond) {
+		if op.Command != "remote leave" {
+			alone = append(alone, app.OperationOf(op, ""))
+		}
+	}
+	return alone, common, err
+}
+
+// beyondLog returns the operations of a store that was kept which the log lacks, the newest first, and the revision up to
+// which both are the same.
+func beyondLog(c *app.Call, kept *store.Store) (beyond []thread.Operation, common thread.Revision, err error) {
 	log, err := c.Store().History(c.Context(), store.HistoryQuery{})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	has := map[thread.OperationID]bool{}
 	for _, op := range log.Operations {
@@ -164,14 +174,12 @@ func doneAlone(c *app.Call, kept *store.Store) (alone []app.OperationRecord, err
 	h, err := kept.History(c.Context(), store.HistoryQuery{})
 	for _, op := range h.Operations {
 		if has[op.ID] {
+			common = op.Seq
 			break
 		}
-		if op.Command != "remote leave" {
-			alone = append(alone, app.OperationOf(op, ""))
-		}
+		beyond = append(beyond, op)
 	}
-	slices.Reverse(alone)
-	return alone, err
+	return beyond, common, err
 }
 
 // notHere reports whether an error says that content could not be had.

@@ -1,6 +1,7 @@
 package projects
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"leslie/codes"
 	"leslie/internal/app"
@@ -84,7 +86,14 @@ func RemoteRejoin(c *app.Call, in RemoteRejoinRequest) (*RemoteRejoinResult, err
 		Project: l.Remote.Project, URL: connectURL(l.Remote), Machine: l.Machine,
 		Threads: []PartedThread{}, Operations: []app.OperationRecord{},
 	}
-	if err := d.compare(c); err != nil {
+	if err := d.compare(c); codes.Has(err, codes.AlreadyExists) && !in.DryRun {
+		killed, failed := finishReplacing(c, "parted") // which a call before did not end
+		if killed == nil {
+			return nil, cmp.Or(failed, err)
+		}
+		d.Common = killed.common
+		return d.took(killed), failed
+	} else if err != nil {
 		return nil, err
 	}
 	if in.DryRun {
@@ -158,26 +167,29 @@ func (d *RemoteRejoinResult) exchange(c *app.Call, l *replica.Link) error {
 		return err
 	}
 	copied, err := replaceCopy(c, "parted", made, ConnectRequest{URL: d.URL}, creds)
-	if copied != nil {
-		d.Changed, d.Kept, d.Threads, d.Machine, d.Revision = true, copied.Kept, copied.Alone, copied.Machine, copied.Revision
-		d.Notes = copied.Notes
-	}
+	d.took(copied)
 	return err
 }
 
-// replaceCopy puts a new copy of a log in the place of a call's store, which it keeps in a folder beside it that is
-// named after why, and lets the call go on with the new one. Until then nothing is changed. Errors: those of
-// Connect, T501, T505.
-func replaceCopy(c *app.Call, why string, link *replica.Link, in ConnectRequest, creds []byte) (*ConnectResult, error) {
-	before, err := threadsOf(c)
-	if err != nil {
-		return nil, err
+// took adds what became of the copy that was exchanged; nil for none.
+func (d *RemoteRejoinResult) took(copied *ConnectResult) *RemoteRejoinResult {
+	if copied == nil {
+		return nil
 	}
+	d.Changed, d.Kept, d.Threads, d.Machine, d.Revision = true, copied.Kept, copied.Alone, copied.Machine, copied.Revision
+	d.Notes, d.Operations = copied.Notes, copied.Operations
+	return d
+}
+
+// replaceCopy puts a new copy of a log in the place of a call's store, which it keeps in a folder beside it that is
+// named after why, and lets the call go on with the new one. Until then nothing is changed; a call that is killed behind
+// that is finished by finishReplacing. Errors: those of Connect, T501, T505.
+func replaceCopy(c *app.Call, why string, link *replica.Link, in ConnectRequest, creds []byte) (*ConnectResult, error) {
 	kept, err := keptFolder(c.Root(), why)
 	if err != nil {
 		return nil, err
 	}
-	in.Dir = filepath.Join(kept, "new")
+	in.Dir = filepath.Join(kept, newFolder)
 	d, err := newCopy(c, link, in, creds)
 	if err != nil { // the store that is to be kept has not come there yet
 		return nil, errors.Join(err, cannotWrite(kept, os.RemoveAll(kept)))
@@ -185,17 +197,148 @@ func replaceCopy(c *app.Call, why string, link *replica.Link, in ConnectRequest,
 	if err := c.Store().Exchange(c.Context(), c.LockWait(), in.Dir); err != nil {
 		return nil, err
 	}
-	d.Root, d.Kept = c.Root(), in.Dir
-	if os.Rename(filepath.Join(in.Dir, store.Dir), filepath.Join(kept, store.Dir)) == nil {
-		d.Kept = kept
-		_ = os.Remove(in.Dir)
-	}
+	d.Root = c.Root()
 	c.SetChanged(true)
 	c.Join(link)
-	if d.Alone, err = partedThreads(c, before); err == nil {
-		d.Notes, err = differingNotes(c, store.Open(d.Kept, store.Options{}), d.Alone)
+	if err := d.settle(c, kept); err != nil {
+		return d, err
 	}
+	_, err = keptUnfinished(c, why) // those of calls before, which were killed earlier
 	return d, err
+}
+
+// unfinished is a file in the folder of a store that is kept, or is going to be, until all that belongs to that is done.
+const unfinished = "unfinished"
+
+// settle finds what only the store has that was put into a folder, renames branches of threads that the log has others
+// of, and ends the exchange. Errors: those of reading.
+func (d *ConnectResult) settle(c *app.Call, kept string) error {
+	if d.Kept = kept; !app.Exists(filepath.Join(kept, store.Dir)) {
+		d.Kept = filepath.Join(kept, newFolder)
+		if os.Rename(filepath.Join(d.Kept, store.Dir), filepath.Join(kept, store.Dir)) == nil {
+			d.Kept = kept
+		}
+	}
+	_ = os.Remove(filepath.Join(kept, newFolder)) // if it is empty
+	was := store.Open(d.Kept, store.Options{})
+	before, err := threadsIn(c, d.Kept)
+	if err == nil {
+		d.Alone, err = partedThreads(c, before)
+	}
+	if err == nil {
+		d.Notes, err = differingNotes(c, was, d.Alone)
+	}
+	if err == nil {
+		d.Operations, d.common, err = doneAlone(c, was)
+	}
+	if err != nil {
+		return err
+	}
+	return cannotWrite(kept, os.RemoveAll(filepath.Join(kept, unfinished)))
+}
+
+// finishReplacing ends what a call of replaceCopy began that was killed behind the exchange; nil for nothing. Errors: those
+// of settle.
+func finishReplacing(c *app.Call, why string) (*ConnectResult, error) {
+	kept, err := keptUnfinished(c, why)
+	if err != nil || kept == "" {
+		return nil, err
+	}
+	l := c.Project().Link()
+	v, err := c.View(func(*thread.State) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	d := &ConnectResult{
+		Root: c.Root(), Project: l.Remote.Project, Machine: l.Machine, Revision: v.Revision, Change: app.Change{Changed: true},
+	}
+	c.SetChanged(true)
+	return d, d.settle(c, kept)
+}
+
+// keptUnfinished returns a folder with a store that was kept by a call which was killed before it had ended, "" for none,
+// and deletes the new copies of the log that such calls left. A copy of the log is connected, and has no operation that
+// the log lacks; the store that it was to replace has some, or has left. Errors: those of reading.
+func keptUnfinished(c *app.Call, why string) (found string, err error) {
+	folders, err := filepath.Glob(filepath.Join(c.Root(), store.Dir+"-"+why+"-*"))
+	if err != nil {
+		return "", codes.ReadFailed.OfPath(c.Root(), err)
+	}
+	for _, kept := range folders {
+		at := filepath.Join(kept, newFolder)
+		switch {
+		case !app.Exists(filepath.Join(kept, unfinished)):
+			continue
+		case app.Exists(filepath.Join(kept, store.Dir)):
+			found = kept
+			continue
+		}
+		switch copied, err := isCopyOfLog(c, at); {
+		case err != nil: // whoever can read it has to say what it is
+		case !copied:
+			found = kept
+		default:
+			if err := deleteCopy(c, kept); err != nil {
+				return "", err
+			}
+		}
+	}
+	return found, nil
+}
+
+// isCopyOfLog reports whether the store in a folder is a copy of the log, or was going to be one.
+func isCopyOfLog(c *app.Call, dir string) (bool, error) {
+	if !app.Exists(filepath.Join(dir, store.Dir)) { // between renames, where an exchange takes three, one is aside
+		return !app.Exists(filepath.Join(dir, store.Dir+"-aside")), nil
+	}
+	at := filepath.Join(dir, store.Dir)
+	if !app.Exists(filepath.Join(at, store.StateFile)) && !app.Exists(filepath.Join(at, store.BackupFile)) { // not made yet
+		return true, nil
+	}
+	remote, err := replica.Read(dir)
+	if err != nil {
+		return false, err
+	}
+	beyond, common, err := beyondLog(c, store.Open(dir, store.Options{}))
+	return len(beyond) == 0 && (remote != nil || common == 0), err
+}
+
+// deleteCopy deletes the folder of a new copy that a killed call left. It goes aside first, and is looked at again: a call
+// that is at it still may have exchanged the copies since, and finds nothing to exchange from then on. Errors: T505, those
+// of reading.
+func deleteCopy(c *app.Call, kept string) error {
+	aside := kept + "-removed"
+	if err := os.Rename(kept, aside); err != nil {
+		return cannotWrite(kept, err)
+	}
+	copied, err := isCopyOfLog(c, filepath.Join(aside, newFolder))
+	if err == nil && copied { // the mark last
+		return cannotWrite(aside, cmp.Or(os.RemoveAll(filepath.Join(aside, newFolder)), os.RemoveAll(aside)))
+	}
+	return errors.Join(err, cannotWrite(kept, os.Rename(aside, kept)))
+}
+
+// threadsIn returns all threads of the store in a folder, as its machine saw them.
+func threadsIn(c *app.Call, dir string) ([]thread.Thread, error) {
+	env := c.Project().Environment()
+	look := app.NewProject(*env, dir).Call(c.Context(), c.Caller(), app.Request{ReadOnly: true})
+	remote, err := replica.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	if remote != nil {
+		machine, err := look.Store().Machine()
+		if err != nil {
+			return nil, err
+		}
+		link, err := env.Link(*remote, machine)
+		if err != nil {
+			return nil, err
+		}
+		look.Join(link)
+	}
+	look.ReadHere()
+	return threadsOf(look)
 }
 
 // differingNotes returns the files that a store which was kept has, and which are not as the log has them: of threads
@@ -270,7 +413,8 @@ func partedThreads(c *app.Call, before []thread.Thread) ([]PartedThread, error) 
 			}
 			if code.HasBranch(c, t.Branch) {
 				one.Branch = t.Branch
-				if one.Other && owned.Made.Branch && now[at].Branch == t.Branch {
+				again := at >= 0 && strings.HasSuffix(now[at].Created.Actor, "@"+c.Project().Machine()) // on that branch, here
+				if one.Other && owned.Made.Branch && now[at].Branch == t.Branch && !again {
 					one.rename(c)
 				}
 			}
@@ -317,11 +461,17 @@ func (d *RemoteRejoinResult) nameThere(c *app.Call) (string, error) {
 	return c.Project().Environment().NewMachine(), err
 }
 
-// keptFolder is a free folder for a copy as it was.
+// newFolder is where a new copy is made in the folder that will keep the other one.
+const newFolder = "new"
+
+// keptFolder makes a free folder for a copy as it was.
 func keptFolder(root, why string) (string, error) {
 	for n := 1; ; n++ {
 		dir := filepath.Join(root, fmt.Sprintf("%s-%s-%d", store.Dir, why, n))
 		err := os.Mkdir(dir, 0o755)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, unfinished), nil, 0o644)
+		}
 		if err == nil || !errors.Is(err, fs.ErrExist) {
 			return dir, cannotWrite(dir, err)
 		}

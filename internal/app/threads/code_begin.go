@@ -35,7 +35,8 @@ func BringCode(c *app.Call, id thread.ThreadID) (worktree string) {
 	c.Include(call)
 	if err != nil {
 		if e := codes.Of(err); e != nil {
-			reason, brings := strings.TrimSuffix(e.Error(), "."), cmp.Or(code.WhatBrings(err), "leslie code setup "+string(id))
+			reason, brings := code.NotHere(err)
+			reason, brings = cmp.Or(reason, strings.TrimSuffix(e.Error(), ".")), cmp.Or(brings, "leslie code setup "+string(id))
 			if e.Code() == codes.LandingBlocked {
 				reason = "in " + e.Facts().Text("path") + ", " + codes.Reason(e) + " (" + e.Facts().Text("paths") + ")"
 				brings = "leslie code setup " + string(id) + ", once they are committed or moved,"

@@ -143,7 +143,7 @@ func (d remoteRestoreText) Text(p *page.Page) {
 		if c.Here {
 			where = "the servers do not keep what this machine has stored again"
 		}
-		p.Field("still damaged", c.What+" ("+where+")")
+		p.Field("not restored", c.What+" ("+where+")")
 	}
 	if len(d.Damaged) > 0 {
 		p.Line("next, on a machine that has it: leslie remote restore --creds FILE")

@@ -19,6 +19,9 @@ type transferText struct{ *decisions.TransferResult }
 func (d transferText) Text(p *page.Page) {
 	if d.Claim != nil {
 		p.Line("thread %s  handed to %s, whose claim it is until %s, and longer with each of its writes", d.ThreadID, d.Claim.Holder, d.Claim.Until.Format(time.RFC3339))
+		if d.Here {
+			p.Line("that is on this machine; for somebody on another one, say NAME@MACHINE (leslie remote status)")
+		}
 		if d.Unheard != "" {
 			p.Line("%s has not written in this project yet, as one that has just connected; its own leslie remote status shows its name", d.Unheard)
 		}
