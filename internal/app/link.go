@@ -178,11 +178,10 @@ func notInMachine(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > 
 // leslie does itself, and the runs of threads, which are recorded with their machine, keep
 // their names.
 func (p *Project) NameHere(actor string) string {
-	at := "@" + p.Machine()
-	if at == "@" || actor == "" || actor == SystemActor || thread.IsRunHolder(actor) || strings.HasSuffix(actor, at) {
+	if p.Machine() == "" || actor == "" || actor == SystemActor || thread.IsRunHolder(actor) || p.IsHere(actor) {
 		return actor
 	}
-	return actor + at
+	return actor + "@" + p.Machine()
 }
 
 // NameOf is the name of an actor whom somebody on this machine names: with its machine, if that is
@@ -193,6 +192,11 @@ func (p *Project) NameOf(actor string) string {
 		return actor
 	}
 	return p.NameHere(actor)
+}
+
+// IsHere reports whether somebody is on this machine, of a project on several.
+func (p *Project) IsHere(actor string) bool {
+	return p.Machine() != "" && strings.HasSuffix(actor, "@"+p.Machine())
 }
 
 // NoMachine is what an actor's name has in the place of a machine's, in a project on several machines, if no

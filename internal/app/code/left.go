@@ -43,11 +43,17 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 	for i, t := range owners {
 		refs[i] = "refs/heads/" + t.Branch
 	}
-	if comesFor(c.Within(ctx), repo, owners) != nil {
-		return nil
-	}
 	tips, err := repo.Tips(ctx, refs)
 	if err != nil || len(tips) == 0 {
+		return nil
+	}
+	look := c.Within(ctx) // its warnings are those of code
+	look.ReadOnly()
+	here := slices.DeleteFunc(slices.Clone(owners), func(t thread.Thread) bool { return tips["refs/heads/"+t.Branch] == "" })
+	if arrive(look, repo, here...) != nil { // without it a branch seems to have alone what others built on
+		return nil
+	}
+	if tips, err = repo.Tips(ctx, refs); err != nil {
 		return nil
 	}
 	found := make([]*app.CodeLeft, len(owners))
@@ -64,30 +70,6 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 	return all
 }
 
-// comesFor brings what other machines have sent of threads that have a branch here, as far as it can be had: without it
-// the branch seems to have alone what they built on.
-func comesFor(c *app.Call, repo *git.Repo, owners []thread.Thread) error {
-	var refs []string
-	for _, t := range owners {
-		refs = append(refs, "refs/heads/"+t.Branch)
-		for _, sent := range t.OwnedCode().AllSent() {
-			refs = append(refs, git.MachineRef(sent.Machine, t.Branch))
-		}
-	}
-	tips, err := repo.Tips(c.Context(), refs)
-	if err != nil {
-		return err
-	}
-	for _, t := range owners {
-		for _, sent := range t.OwnedCode().AllSent() {
-			if tips["refs/heads/"+t.Branch] != "" && sent.Machine != c.Project().Machine() && InRepo(t, repo) {
-				_ = bring(c, repo, t, sent, tips) // code says what prevents it
-			}
-		}
-	}
-	return nil
-}
-
 // isElsewhere reports whether the worktree of a thread's code is on another machine, or was until it was removed.
 func isElsewhere(c *app.Call, t thread.Thread) bool {
 	code := t.OwnedCode()
@@ -98,12 +80,13 @@ func isElsewhere(c *app.Call, t thread.Thread) bool {
 // handedOnHere reports whether a thread of a project on several machines was completed, or given to somebody on another
 // one, while its worktree is on this one: what it gets from then on goes with no operation.
 func handedOnHere(c *app.Call, t thread.Thread) bool {
-	code, own := t.OwnedCode(), c.Project().Machine()
-	if code.State != thread.CodeReady || code.Sent == nil || code.Machine != own {
+	code := t.OwnedCode()
+	if code.State != thread.CodeReady || code.Sent == nil || code.Machine != c.Project().Machine() {
 		return false
 	}
-	_, on, named := strings.Cut(app.OrZero(t.Claim).Holder, "@")
-	return t.Status == thread.Completed || t.Status == thread.Active && named && on != own
+	holder := app.OrZero(t.Claim).Holder
+	elsewhere := strings.Contains(holder, "@") && !c.Project().IsHere(holder)
+	return t.Status == thread.Completed || t.Status == thread.Active && elsewhere
 }
 
 // leftOf returns what the branch of code that is elsewhere, or of a completed thread, has here, tip, and the worktree

@@ -989,25 +989,20 @@ func (d *PublishResult) publish(c *app.Call, ids ...thread.ThreadID) error {
 // differ counts the files of a list that are not in the one before it, or otherwise, and those that went. A list that
 // cannot be read has none.
 func differ(c *app.Call, before, after string) (changed, deleted int) {
-	files := func(list string) map[string]store.FileAt {
-		all := map[string]store.FileAt{}
-		if list == "" {
-			return all
-		}
-		m, _ := c.Store().Manifest(thread.BlobID(list))
-		for _, f := range m {
-			all[f.Path] = f
-		}
-		return all
+	var was, now store.Manifest
+	if before != "" {
+		was, _ = c.Store().Manifest(thread.BlobID(before))
 	}
-	was, now := files(before), files(after)
-	for path, f := range now {
-		if w, there := was[path]; !there || w.SHA256 != f.SHA256 || w.Executable != f.Executable {
+	if after != "" {
+		now, _ = c.Store().Manifest(thread.BlobID(after))
+	}
+	for _, f := range now {
+		if w, _ := was.Find(f.Path); w.SHA256 != f.SHA256 || w.Executable != f.Executable {
 			changed++
 		}
 	}
-	for path := range was {
-		if _, there := now[path]; !there {
+	for _, f := range was {
+		if _, there := now.Find(f.Path); !there {
 			deleted++
 		}
 	}

@@ -58,7 +58,7 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 		ids, owners, d.Elsewhere, d.Held = nil, s.ThreadsWithCode(), nil, nil
 		for t := range s.Threads.All() {
 			ids = append(ids, t.ID)
-			if held := t.Held(c.Now()); held != nil && strings.HasSuffix(held.Holder, "@"+l.Machine) {
+			if held := t.Held(c.Now()); held != nil && c.Project().IsHere(held.Holder) {
 				d.Held = append(d.Held, t.ID)
 			}
 		}
@@ -169,7 +169,7 @@ func beyondLog(c *app.Call, kept *store.Store) (beyond []thread.Operation, commo
 	}
 	has := map[thread.OperationID]bool{}
 	for _, op := range log.Operations {
-		has[op.ID] = true
+		has[op.ID], has[op.Continues] = true, true // a history lists only the last of those that are one
 	}
 	h, err := kept.History(c.Context(), store.HistoryQuery{})
 	for _, op := range h.Operations {

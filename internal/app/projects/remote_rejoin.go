@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"leslie/codes"
 	"leslie/internal/app"
@@ -413,8 +412,7 @@ func partedThreads(c *app.Call, before []thread.Thread) ([]PartedThread, error) 
 			}
 			if code.HasBranch(c, t.Branch) {
 				one.Branch = t.Branch
-				again := at >= 0 && strings.HasSuffix(now[at].Created.Actor, "@"+c.Project().Machine()) // on that branch, here
-				if one.Other && owned.Made.Branch && now[at].Branch == t.Branch && !again {
+				if one.Other && owned.Made.Branch && now[at].Branch == t.Branch && !c.Project().IsHere(now[at].Created.Actor) {
 					one.rename(c)
 				}
 			}
