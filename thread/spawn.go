@@ -17,7 +17,11 @@ func (s *State) Spawn(in NewThread, stamp Stamp) (Thread, error) {
 		if _, err := s.Thread(string(taken)); err != nil {
 			next = "leslie list --all" // a folder without a record
 		}
-		return Thread{}, codes.AlreadyExists.New(fact.Of("id", taken)).WithNext(next)
+		e := codes.AlreadyExists.New(fact.Of("id", taken)).WithNext(next)
+		if t, _ := s.Threads.Peek(string(taken)); t.ID == in.ID && t.Title == in.Title && t.Intent == in.Intent {
+			e = e.WithHint("The thread has this title and intent: a call that was killed after it had made the thread has done all")
+		}
+		return Thread{}, e
 	}
 	if err := ReservedName(string(in.ID)); err != nil {
 		return Thread{}, err

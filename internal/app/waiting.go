@@ -158,6 +158,9 @@ func MergeItem(m thread.Merge) WaitingItem {
 	if m.Queued != nil {
 		item.Title += ", queued"
 	}
+	if m.Code != nil && m.Code.Landing != nil { // a call lands it, or was killed
+		item.Next, item.Then = ContinueLine(m), ""
+	}
 	if m.Queued != nil && m.Queued.Refused == nil {
 		item.Next, item.Then = ContinueLine(m), ""
 	}

@@ -114,9 +114,11 @@ type DamagedContent struct {
 
 // Err returns T513 for a log with damaged content.
 func (c ContentCheck) Err() error {
-	what := make([]string, len(c.Damaged))
-	for i, d := range c.Damaged {
-		what[i] = d.What
+	var what []string // several blobs may be of one list
+	for _, d := range c.Damaged {
+		if !slices.Contains(what, d.What) {
+			what = append(what, d.What)
+		}
 	}
 	return codes.RemoteDamaged.New(fact.Of("reason", "content is damaged or missing: "+strings.Join(what, "; ")), fact.Of("content", c.Damaged))
 }

@@ -17,6 +17,18 @@ import (
 	"leslie/thread"
 )
 
+// Halfway says of a thread's worktree that it is being made or removed, and which line finishes that if its process
+// was killed; "" in other states.
+func Halfway(id thread.ThreadID, state thread.CodeState) string {
+	switch state {
+	case thread.CodeMaking:
+		return "is being made, or its maker was killed: leslie code setup " + string(id) + " finishes it"
+	case thread.CodeRemoving:
+		return "is being removed, or its remover was killed: leslie code remove " + string(id) + " finishes it"
+	}
+	return ""
+}
+
 // OpenRepo finds the project's repository. Errors: T801, T509 for the configuration.
 func OpenRepo(c *app.Call) (*git.Repo, error) {
 	return app.Cached(c, "repository", func() (*git.Repo, error) { return openRepo(c) })

@@ -9,6 +9,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/app/merging"
 	"leslie/internal/external"
 	"leslie/internal/fact"
 	"leslie/internal/git"
@@ -68,6 +69,9 @@ func notSent(c *app.Call, repo *git.Repo, t thread.Thread) *thread.CodeSent {
 func send(c *app.Call, repo *git.Repo, t thread.Thread, travel app.Travel) (*thread.CodeSent, []byte, error) {
 	ctx, code := c.Context(), t.OwnedCode()
 	tip, err := repo.Branch(ctx, t.Branch)
+	if err == nil && tip == "" && code.State == thread.CodeReady && !t.Status.Terminated() {
+		err = merging.BranchGone(repo, t)
+	}
 	if err != nil || tip == "" {
 		return nil, nil, err
 	}

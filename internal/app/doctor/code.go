@@ -91,7 +91,7 @@ func problemsOf(c *app.Call, repo *git.Repo, t thread.Thread) []codeProblem {
 	}
 	switch {
 	case owned.State == thread.CodeRemoving:
-		p := found(codes.WorktreeBusy, "the worktree of thread '"+id+"' is being removed, or its remover was killed: leslie code remove "+id+" finishes it")
+		p := found(codes.WorktreeBusy, "the worktree of thread '"+id+"' "+code.Halfway(t.ID, owned.State))
 		p.Repairable, p.Info = true, false
 		p.repair = func() error {
 			_, err := code.Remove(c.Project().Call(c.Context(), c.Caller(), app.Request{Command: "code remove", LockTimeout: c.Request().LockTimeout}), code.RemoveRequest{Thread: id})

@@ -53,7 +53,7 @@ func Check(c *app.Call, in Request) (*Result, error) {
 	for _, t := range halfMade(c) {
 		d.add(&Finding{
 			Code: string(codes.WorktreeBusy), Path: t.Worktree, Repairable: true, Info: true,
-			Message: "the worktree of thread '" + string(t.ID) + "' is being made, or its maker was killed: leslie code setup " + string(t.ID) + " finishes it",
+			Message: "the worktree of thread '" + string(t.ID) + "' " + code.Halfway(t.ID, t.OwnedCode().State),
 		})
 	}
 	for _, t := range killedRuns(c) {

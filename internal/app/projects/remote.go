@@ -579,6 +579,9 @@ type RemoteCheckRequest struct {
 	Credentials string // a file of credentials, "" for those that the project or the environment has
 }
 
+// DamagedContent is content that no server has as it was stored.
+type DamagedContent = doctor.DamagedContent
+
 // RemoteCheckResult is how servers are set up.
 type RemoteCheckResult struct {
 	Fine bool `json:"fine"`
@@ -676,7 +679,7 @@ type RemoteRestoreResult struct {
 	// Renewed is how much damaged content was stored again.
 	Renewed int `json:"renewed"`
 	// Damaged is content that stays damaged, since this machine does not have it.
-	Damaged []doctor.DamagedContent `json:"damaged"`
+	Damaged []DamagedContent `json:"damaged"`
 }
 
 // RemoteRestore uploads this machine's copy as the log of the same project, whose servers

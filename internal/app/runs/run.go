@@ -256,8 +256,10 @@ func (s *supervisor) chooseRun() (t thread.Thread, err error) {
 			}
 			return err
 		}
-		if _, err = c.View(look); err == nil && threads.BringCode(c, t.ID) != "" {
-			_, err = c.View(look)
+		if _, err = c.View(look); err == nil {
+			if dir, _ := threads.BringCode(c, t.ID); dir != "" {
+				_, err = c.View(look)
+			}
 		}
 		if err != nil {
 			return t, err

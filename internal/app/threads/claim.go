@@ -45,6 +45,8 @@ type ClaimResult struct {
 	Held []thread.ThreadID `json:"held,omitempty"`
 	// Worktree was made here by this call, because the thread's code was on another machine.
 	Worktree string `json:"worktree,omitempty"`
+	// Elsewhere is the machine that has its worktree, if none could be made here, as W816 says.
+	Elsewhere string `json:"elsewhere,omitempty"`
 	// Removed: the worktree of its code was removed; leslie code restore makes it again.
 	Removed bool `json:"removed,omitempty"`
 	// Brought has the threads with whose code it begins: see BeginWithDependencies.
@@ -137,7 +139,7 @@ func Claim(c *app.Call, in ClaimRequest) (*ClaimResult, error) {
 func beginTaken(c *app.Call, d *ClaimResult) *ClaimResult {
 	if d != nil && d.taken && !c.InBatch() {
 		_ = c.Fetch(*d.ThreadID) // whoever looks at the thread is told
-		d.Worktree = BringCode(c, *d.ThreadID)
+		d.Worktree, d.Elsewhere = BringCode(c, *d.ThreadID)
 		d.Brought = BeginWithDependencies(c, *d.ThreadID)
 	}
 	return d

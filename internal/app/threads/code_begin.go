@@ -20,14 +20,14 @@ import (
 // This file lets work on code begin with the code that it depends on.
 
 // BringCode makes a worktree here for a thread whose code is on another machine, and returns it, "" for none. W816 says
-// why that cannot be.
-func BringCode(c *app.Call, id thread.ThreadID) (worktree string) {
+// why that cannot be; elsewhere is that machine then.
+func BringCode(c *app.Call, id thread.ThreadID) (worktree, elsewhere string) {
 	if c.Project().Machine() == "" {
-		return ""
+		return "", ""
 	}
 	t, err := code.Owner(c, string(id), thread.CodeElsewhere)
 	if err != nil {
-		return ""
+		return "", ""
 	}
 	c.Warn(t.UncommittedElsewhere(c.Project().Machine())...)
 	call := c.ForCommand("code setup")
@@ -44,9 +44,9 @@ func BringCode(c *app.Call, id thread.ThreadID) (worktree string) {
 			c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", id), fact.Of("machine", t.OwnedCode().Machine),
 				fact.Of("reason", reason), fact.Of("next", brings)))
 		}
-		return ""
+		return "", t.OwnedCode().Machine
 	}
-	return d.Worktree
+	return d.Worktree, ""
 }
 
 // BeginWithDependencies brings a thread that has no commit of its own yet the code of what it depends on, as leslie

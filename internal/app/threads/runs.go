@@ -162,16 +162,26 @@ func notStarted(c *app.Call, s *thread.State, gone []thread.ThreadID) (all []Not
 	return all, err
 }
 
-// addWorktrees adds the threads whose worktrees are not there, or not whole.
+// addWorktrees adds the threads whose worktrees are not there, or not whole, and those that have landed and go on.
 func (d *SummaryResult) addWorktrees(c *app.Call, owners []thread.Thread) {
+	var landed []string
+	places := map[thread.ThreadID]string{}
 	for _, t := range owners {
-		switch owned := t.OwnedCode(); {
-		case t.Status.Terminated():
-		case owned.State == thread.CodeMaking:
-			d.Unfinished = append(d.Unfinished, t.ID)
-		case owned.State == thread.CodeReady && code.FolderMissing(code.WorktreeDir(c, t)):
+		owned := t.OwnedCode()
+		last, hasLanded := owned.LastLanded()
+		switch halfway := code.Halfway(t.ID, owned.State); {
+		case halfway != "":
+			d.Unfinished = append(d.Unfinished, Unfinished{t.ID, "the worktree of " + string(t.ID) + " " + halfway})
+		case t.Status.Terminated() || owned.State != thread.CodeReady:
+		case code.FolderMissing(code.WorktreeDir(c, t)):
 			d.WorktreeGone = append(d.WorktreeGone, t.ID)
+		case hasLanded:
+			landed, places[t.ID] = append(landed, string(t.ID)), last.Place()
 		}
+	}
+	for _, id := range code.FullyLanded(c, landed) {
+		d.Unfinished = append(d.Unfinished, Unfinished{id, "all code of " + string(id) + " is in " + places[id] +
+			", and it is not completed: leslie land " + string(id) + " completes it"})
 	}
 }
 

@@ -46,13 +46,28 @@ type SummaryResult struct {
 	NotStartedMore int          `json:"notStartedMore,omitempty"`
 	// WorktreeGone has the threads that go on and whose worktrees are not where they were.
 	WorktreeGone []thread.ThreadID `json:"worktreeGone,omitempty"`
-	// Unfinished has the threads whose worktrees are being made, or were when their process was killed.
-	Unfinished []thread.ThreadID `json:"unfinished,omitempty"`
+	// Unfinished has the threads of which a call goes on, or was killed: their worktrees are being made or removed, or
+	// their code has landed and they are not completed.
+	Unfinished []Unfinished `json:"unfinished,omitempty"`
 	// LeftHere is what this machine alone has of the code of threads that are on others.
 	LeftHere []app.CodeLeft `json:"leftHere,omitempty"`
 	// Versions has the files of the threads that the caller holds which are another machine's versions of others, and
 	// could not be merged.
 	Versions []OtherVersion `json:"versions,omitempty"`
+	// Unpublished has the files of these threads that are not as the other machines have them, or get them.
+	Unpublished []Unpublished `json:"unpublished,omitempty"`
+}
+
+// Unfinished is a thread of which a call goes on, or was killed.
+type Unfinished struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Reason   string          `json:"reason"` // and the line that finishes it
+}
+
+// Unpublished is a thread with files that the other machines have otherwise, or not.
+type Unpublished struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Paths    []string        `json:"paths"`
 }
 
 // OtherVersion is a file that is another machine's version of one beside it.
@@ -62,23 +77,25 @@ type OtherVersion struct {
 	Of       string          `json:"of"`
 }
 
-// versionsIn are the versions from other machines among the files of threads that somebody has claimed.
-func versionsIn(c *app.Call, held []app.WaitingItem) (all []OtherVersion) {
+// addFiles adds what the files of threads that the caller has claimed have beyond those of other machines.
+func (d *SummaryResult) addFiles(c *app.Call) {
 	if c.Project().Link() == nil {
-		return nil
+		return
 	}
-	for _, item := range held {
+	for _, item := range d.Held {
 		if item.Kind != app.HeldClaim {
 			continue
 		}
 		entries, _ := c.Store().Artifacts(item.ThreadID) // a folder that cannot be read is named elsewhere
 		for _, e := range entries {
 			if of := store.VersionBeside(e.Path); of != "" {
-				all = append(all, OtherVersion{item.ThreadID, e.Path, of})
+				d.Versions = append(d.Versions, OtherVersion{item.ThreadID, e.Path, of})
 			}
 		}
+		if paths, _ := c.Store().Unpublished(c.Context(), item.ThreadID); len(paths) > 0 {
+			d.Unpublished = append(d.Unpublished, Unpublished{item.ThreadID, paths})
+		}
 	}
-	return all
 }
 
 // Summary counts the records of the store, and lists what waits for somebody. Errors:
@@ -103,7 +120,8 @@ func Summary(c *app.Call, in SummaryRequest) (*SummaryResult, error) {
 	}
 	if err == nil {
 		d.addWorktrees(c, owners)
-		d.LeftHere, d.Versions = code.LeftHere(c, owners...), versionsIn(c, d.Held)
+		d.LeftHere = code.LeftHere(c, owners...)
+		d.addFiles(c)
 		err = d.addRuns(c, run, in.Since)
 	}
 	if err != nil {

@@ -96,6 +96,7 @@ func (d remoteInitText) Text(p *page.Page) {
 	d.log(p)
 	creds := ""
 	if d.Credentials {
+		p.Line("this machine keeps a copy of the credentials, in .leslie/remote, and uses them from now on")
 		creds = " --creds FILE, with a writer's credentials"
 	}
 	p.Line("next: leslie connect %s%s", d.URL, creds)
@@ -138,13 +139,7 @@ func (d remoteRestoreText) Text(p *page.Page) {
 	if d.Renewed > 0 {
 		p.Field("content stored again", d.Renewed)
 	}
-	for _, c := range d.Damaged {
-		where := "not on this machine"
-		if c.Here {
-			where = "the servers do not keep what this machine has stored again"
-		}
-		p.Field("not restored", c.What+" ("+where+")")
-	}
+	damagedText(p, "not restored", d.Damaged, "the servers do not keep what this machine has stored again")
 	if len(d.Damaged) > 0 {
 		p.Line("next, on a machine that has it: leslie remote restore --creds FILE")
 	} else {
@@ -335,12 +330,22 @@ func (d remoteCheckText) Text(p *page.Page) {
 	if len(d.Content.Damaged) == 0 {
 		p.Field("content", fact.Plural(d.Content.Blobs, "blob")+", each of them whole")
 	}
-	for _, one := range d.Content.Damaged {
+	damagedText(p, "damaged content", d.Content.Damaged, "whole on this machine")
+}
+
+// damagedText names content that no server has whole, once what several pieces of it belong to; here says how this
+// machine has it.
+func damagedText(p *page.Page, name string, all []projects.DamagedContent, here string) {
+	said := map[string]bool{}
+	for _, one := range all {
 		where := "not on this machine"
 		if one.Here {
-			where = "whole on this machine"
+			where = here
 		}
-		p.Field("damaged content", one.What+" ("+where+")")
+		if text := one.What + " (" + where + ")"; !said[text] {
+			said[text] = true
+			p.Field(name, text)
+		}
 	}
 }
 

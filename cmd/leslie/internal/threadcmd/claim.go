@@ -54,7 +54,10 @@ func (d claimText) Text(p *page.Page) {
 	if d.Derived {
 		p.Line("you are %s, a name derived from your process; LESLIE_ACTOR=NAME gives you another", *d.Holder)
 	}
-	if d.Taken() {
+	switch {
+	case d.Elsewhere != "":
+		p.Line("its worktree is on %s: once its commits can come, leslie code setup %s makes one here", d.Elsewhere, string(*d.ThreadID))
+	case d.Taken():
 		p.Line("next: leslie context --thread %s", string(*d.ThreadID))
 	}
 }

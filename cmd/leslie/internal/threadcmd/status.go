@@ -47,6 +47,9 @@ func (d summaryText) Text(p *page.Page) {
 	for _, v := range d.Versions {
 		p.Line("%s of %s: %s", v.Path, v.ThreadID, versionText(v.Of, v.ThreadID))
 	}
+	for _, u := range d.Unpublished {
+		p.Line("not published, of %s: %s (leslie publish %s)", u.ThreadID, app.Joined(u.Paths), u.ThreadID)
+	}
 	runsText(p, d.SummaryResult)
 }
 
@@ -109,8 +112,8 @@ func notStartedText(p *page.Page, d *threads.SummaryResult) {
 	for _, id := range d.WorktreeGone {
 		p.Line("the worktree of %s is not there: leslie code restore %s", id, id)
 	}
-	for _, id := range d.Unfinished {
-		p.Line("the worktree of %s is being made, or its maker was killed: leslie code setup %s finishes it", id, id)
+	for _, u := range d.Unfinished {
+		p.Line("%s", u.Reason)
 	}
 }
 
@@ -391,8 +394,8 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 	switch {
 	case i.Moved != "":
 		p.Line("now: %s", i.Moved)
-	case i.State == thread.CodeMaking:
-		p.Line("now: its worktree is being made, or its maker was killed (leslie code setup %s finishes it)", id)
+	case code.Halfway(id, i.State) != "":
+		p.Line("now: its worktree %s", code.Halfway(id, i.State))
 	case i.State == thread.CodeLost && !i.BranchGone:
 		p.Line("now: its worktree is not there (leslie code restore %s)", id)
 	}
