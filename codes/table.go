@@ -27,8 +27,9 @@ type Entry struct {
 	None string
 	// Placeholder is the {name} that Subject fills if it is not {id}.
 	Placeholder string
-	// Explanation follows the template in the message; one or two sentences.
-	Explanation string
+	// Unchanged and Explanation follow the template in the message: what is so if the call changed nothing, and one or
+	// two sentences.
+	Unchanged, Explanation string
 	// Causes are the usual causes, one sentence each.
 	Causes []string
 	// Hint says what to do; like the template it may contain {names}.
@@ -87,8 +88,8 @@ func (e Entry) Details() []string {
 	return keys
 }
 
-// Message returns the template filled with these facts, followed by the explanation as its own
-// sentence, unless that says that nothing was changed and the facts say that something was.
+// Message returns the template filled with these facts, followed as sentences of their own by
+// Unchanged, unless the facts say that something was changed, and the explanation.
 func (e Entry) Message(facts fact.List) string {
 	template := e.Template
 	switch count := facts.Text(e.Counted); {
@@ -98,15 +99,21 @@ func (e Entry) Message(facts fact.List) string {
 		template = e.One
 	}
 	msg := strings.TrimSuffix(e.withID(facts).Fill(template), ": ")
-	changed, _ := facts.Get("changed")
-	if e.Explanation == "" || changed == true && strings.HasPrefix(e.Explanation, "Nothing was changed") {
+	after := e.Meaning()
+	if changed, _ := facts.Get("changed"); changed == true {
+		after = e.Explanation
+	}
+	if after == "" {
 		return msg
 	}
 	if !strings.HasSuffix(msg, ".") && !strings.HasSuffix(msg, "!") && !strings.HasSuffix(msg, "?") {
 		msg += "."
 	}
-	return msg + " " + e.Explanation
+	return msg + " " + after
 }
+
+// Meaning is what follows the template of a call that changed nothing.
+func (e Entry) Meaning() string { return strings.TrimSpace(e.Unchanged + " " + e.Explanation) }
 
 // plainLine reports whether a command line means the same in every shell without
 // quoting.

@@ -184,7 +184,8 @@ var table = [...]Entry{
 		Code: AcceptanceFailed, Name: "AcceptanceFailed", Kind: "acceptance_failed", Expected: true,
 		Title:       "Acceptance failed",
 		Template:    "The check '{check}' of thread '{threadId}' did not succeed: {reason}",
-		Explanation: "Nothing was changed. An agent's done and the landing of a queue need it to succeed.",
+		Unchanged:   "Nothing was changed.",
+		Explanation: "An agent's done and the landing of a queue need it to succeed.",
 		Causes: []string{
 			"The check ended with an error, took too long, or could not be started; details.command is what ran, details.output the end of what it printed, and status and context show both.",
 			"No configuration that you trust has the check any more.",
@@ -198,7 +199,8 @@ var table = [...]Entry{
 		Code: CodeUnfinished, Name: "CodeUnfinished", Kind: "code_unfinished", Expected: true,
 		Title:    "Code not committed",
 		Template: "The code of thread '{id}' is not finished: {reason}", Subject: "threadId",
-		Explanation: "Nothing was changed. A merge brings what is committed on the thread's branch, so an agent completes the thread when its work is there.",
+		Unchanged:   "Nothing was changed.",
+		Explanation: "A merge brings what is committed on the thread's branch, so an agent completes the thread when its work is there.",
 		Causes: []string{
 			"Files in the thread's worktree were changed or added, and not committed.",
 			"The work was committed on another branch, perhaps in another folder.",
@@ -476,7 +478,7 @@ var table = [...]Entry{
 		Title:    "File lock failed",
 		Template: "File lock failed after {attempts} attempts",
 		One:      "File lock failed after 1 attempt", Counted: "attempts",
-		Explanation: "Nothing was changed.",
+		Unchanged: "Nothing was changed.",
 		Causes: []string{
 			"Many processes write to the same project at once.",
 			"The process that holds the lock is stopped or hangs.",
@@ -488,9 +490,9 @@ var table = [...]Entry{
 	},
 	{
 		Code: ParseError, Name: "ParseError", Kind: "parse_error",
-		Title:       "JSON parse error",
-		Template:    "JSON parse error: {reason}",
-		Explanation: "Nothing was changed, and no file was deleted.",
+		Title:     "JSON parse error",
+		Template:  "JSON parse error: {reason}",
+		Unchanged: "Nothing was changed, and no file was deleted.",
 		Causes: []string{
 			"Both files were edited by hand or by another program.",
 			"The disk or a file synchronizer damaged both files.",
@@ -529,9 +531,9 @@ var table = [...]Entry{
 	},
 	{
 		Code: WriteFailed, Name: "WriteFailed", Kind: "write_failed",
-		Title:       "Write failed",
-		Template:    "Could not write {path}: {reason}",
-		Explanation: "Nothing was changed.",
+		Title:     "Write failed",
+		Template:  "Could not write {path}: {reason}",
+		Unchanged: "Nothing was changed.",
 		Causes: []string{
 			"The disk is full.",
 			"The folder is read-only, or belongs to another user.",
@@ -570,9 +572,9 @@ var table = [...]Entry{
 	},
 	{
 		Code: TooLarge, Name: "TooLarge", Kind: "too_large",
-		Title:       "Too large",
-		Template:    "{what} is larger than {limit}",
-		Explanation: "Nothing was changed.",
+		Title:     "Too large",
+		Template:  "{what} is larger than {limit}",
+		Unchanged: "Nothing was changed.",
 		Causes: []string{
 			"The thread's folder contains a build result or a data file.",
 		},
@@ -582,9 +584,9 @@ var table = [...]Entry{
 	},
 	{
 		Code: ReadFailed, Name: "ReadFailed", Kind: "read_failed",
-		Title:       "Read failed",
-		Template:    "Could not read {path}: {reason}",
-		Explanation: "Nothing was changed; the file may be intact.",
+		Title:     "Read failed",
+		Template:  "Could not read {path}: {reason}",
+		Unchanged: "Nothing was changed; the file may be intact.",
 		Causes: []string{
 			"The file belongs to another user.",
 			"The disk reported an error.",
@@ -596,9 +598,9 @@ var table = [...]Entry{
 	},
 	{
 		Code: RemoteUnreachable, Name: "RemoteUnreachable", Kind: "remote_unreachable", Expected: true,
-		Title:       "Remote unreachable",
-		Template:    "The remote of this project cannot be reached: {reason}",
-		Explanation: "Nothing was changed: a project on several machines is written only with its remote.",
+		Title:     "Remote unreachable",
+		Template:  "The remote of this project cannot be reached: {reason}",
+		Unchanged: "Nothing was changed: a project on several machines is written only with its remote.",
 		Causes: []string{
 			"This machine is offline, or a firewall is in between.",
 			"The servers are down, or have no leader for a moment.",
@@ -625,9 +627,9 @@ var table = [...]Entry{
 	},
 	{
 		Code: RemoteDiverged, Name: "RemoteDiverged", Kind: "remote_diverged",
-		Title:       "Remote diverged",
-		Template:    "The remote's log is not the one that this machine knows: {reason}",
-		Explanation: "Nothing was changed, neither here nor there.",
+		Title:     "Remote diverged",
+		Template:  "The remote's log is not the one that this machine knows: {reason}",
+		Unchanged: "Nothing was changed, neither here nor there.",
 		Causes: []string{
 			"The servers lost data, for example in a power cut without sync_interval: always.",
 			"The log was restored from another machine that knew less.",
@@ -639,9 +641,9 @@ var table = [...]Entry{
 	},
 	{
 		Code: RemoteDamaged, Name: "RemoteDamaged", Kind: "remote_damaged",
-		Title:       "Remote damaged",
-		Template:    "The remote's log is damaged: {reason}",
-		Explanation: "Nothing was changed, neither here nor there.",
+		Title:     "Remote damaged",
+		Template:  "The remote's log is damaged: {reason}",
+		Unchanged: "Nothing was changed, neither here nor there.",
 		Causes: []string{
 			"A disk of the servers has changed a byte, and no other server has a whole copy.",
 			"Somebody wrote into the log past leslie.",
@@ -822,9 +824,9 @@ var table = [...]Entry{
 	},
 	{
 		Code: BranchTaken, Name: "BranchTaken", Kind: "branch_taken",
-		Title:       "Branch or folder taken",
-		Template:    "{what} cannot be used for the thread: {reason}",
-		Explanation: "Nothing was changed.",
+		Title:     "Branch or folder taken",
+		Template:  "{what} cannot be used for the thread: {reason}",
+		Unchanged: "Nothing was changed.",
 		Causes: []string{
 			"The branch exists, or is checked out in another worktree.",
 			"The folder exists.",
@@ -840,7 +842,7 @@ var table = [...]Entry{
 		Title:    "Uncommitted work",
 		Template: "Thread '{id}' has {count} uncommitted files", Subject: "threadId",
 		One: "Thread '{id}' has 1 uncommitted file", Counted: "count",
-		Explanation: "Nothing was changed: a merge takes what is committed.",
+		Unchanged: "Nothing was changed: a merge takes what is committed.",
 		Causes: []string{
 			"The thread's agent has not committed, or cannot.",
 		},
@@ -851,9 +853,9 @@ var table = [...]Entry{
 	},
 	{
 		Code: WorktreeBusy, Name: "WorktreeBusy", Kind: "worktree_busy", Expected: true,
-		Title:       "Worktree busy",
-		Template:    "{what} is in progress in {path}",
-		Explanation: "Nothing was changed.",
+		Title:     "Worktree busy",
+		Template:  "{what} is in progress in {path}",
+		Unchanged: "Nothing was changed.",
 		Causes: []string{
 			"A merge, rebase, cherry-pick, revert or bisect has not ended there.",
 			"Another git command runs, or one was killed and left its lock.",

@@ -79,7 +79,7 @@ func TestEveryRowIsComplete(t *testing.T) {
 		assert.NotEmpty(t, e.Template, "%s", e.Code)
 		assert.NotEmpty(t, e.Hint, "%s", e.Code)
 		assert.Contains(t, []int{1, 2, 3}, len(e.Causes), "%s", e.Code)
-		for _, s := range append(slices.Clone(e.Causes), e.Explanation, e.NoNext) {
+		for _, s := range append(slices.Clone(e.Causes), e.Unchanged, e.Explanation, e.NoNext) {
 			assert.True(t, s == "" || strings.HasSuffix(s, "."), "%s: a sentence ends: %q", e.Code, s)
 			assert.NotContains(t, s, "{", "%s: only templates are filled: %q", e.Code, s)
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"leslie/codes"
@@ -51,6 +52,9 @@ type LogEnd struct {
 	err  error
 	used bool
 }
+
+// unanswered reports whether no server answered when it was asked.
+func (e *LogEnd) unanswered() bool { return e != nil && errors.Is(e.err, ledger.ErrUnreachable) }
 
 // take returns what was asked, nil if nothing was, or if it was used before.
 func (e *LogEnd) take() *LogEnd {

@@ -90,7 +90,8 @@ func (t *contest) attempts(ctx context.Context) (Commit, error) {
 				return Commit{}, err
 			}
 			continue
-		case t.upToDate, err == nil && (c.Changed || c.Replay != nil), codes.Has(err, codes.OutcomeUnknown):
+		case t.upToDate, err == nil && (c.Changed || c.Replay != nil), codes.Has(err, codes.OutcomeUnknown),
+			codes.Has(err, codes.RemoteUnreachable):
 			return c, err
 		}
 		grown, failed := t.store.behind(ctx, t.now, nil)

@@ -63,7 +63,7 @@ func (s *Store) publish(ctx context.Context, now *state.Loaded, call Call, st *t
 			return nil, staleError{notes}
 		}
 	}
-	up := upload{store: s, link: s.opts.Link, ctx: ctx, known: map[thread.BlobID]bool{}}
+	up := upload{store: s, link: s.opts.Link, ctx: ctx, known: map[thread.BlobID]bool{}, whole: call.Whole}
 	for _, id := range ids {
 		t, there := st.Threads.Peek(string(id))
 		if !there {
@@ -82,6 +82,13 @@ func (s *Store) publish(ctx context.Context, now *state.Loaded, call Call, st *t
 				t, _ = st.Threads.Peek(string(id))
 			}
 		}
+		for _, sent := range t.OwnedCode().AllSent() {
+			if up.whole && sent.Bundle != "" && sent.Machine == s.opts.Link.Machine {
+				if err := up.blob(sent.Bundle, false); err != nil {
+					return nil, err
+				}
+			}
+		}
 		if lost[id] {
 			continue
 		}
@@ -93,10 +100,14 @@ func (s *Store) publish(ctx context.Context, now *state.Loaded, call Call, st *t
 		if err != nil {
 			return nil, err
 		}
-		if t.Published == nil && len(one.list) == 0 || t.Published != nil && t.Published.Manifest == name {
+		same := t.Published != nil && t.Published.Manifest == name
+		if t.Published == nil && len(one.list) == 0 || same && !up.whole {
 			continue
 		}
 		up.put(name, func() ([]byte, error) { return data, nil })
+		if same {
+			continue
+		}
 		t.Published = &thread.Published{Manifest: name, Files: len(one.list)}
 		st.Threads.Put(t)
 		all = append(all, one)
@@ -231,6 +242,7 @@ type upload struct {
 	link  *replica.Link
 	ctx   context.Context
 	known map[thread.BlobID]bool // what the log has, or gets from here
+	whole bool                   // the log may have lost what it had
 
 	mu     sync.Mutex
 	first  error
@@ -240,6 +252,9 @@ type upload struct {
 
 // have notes that the log has the files of a list.
 func (u *upload) have(m content.Manifest) {
+	if u.whole {
+		return
+	}
 	for _, f := range m {
 		u.known[f.SHA256] = true
 	}
@@ -289,7 +304,7 @@ func (u *upload) wait() error {
 // file reads one file and sends it. A file that has not changed since it was listed is not
 // read. Errors: fs.ErrNotExist for one that is gone; T508, T509.
 func (u *upload) file(base *os.Root, name, rel string, id thread.ThreadID, was content.Manifest, e scan.Entry) (content.FileAt, error) {
-	if old, ok := was.Find(rel); ok && scan.Same(old, e) {
+	if old, ok := was.Find(rel); ok && scan.Same(old, e) && !u.whole {
 		return old, nil
 	}
 	f, info, err := saferoot.OpenIn(base, name)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"leslie/internal/ledger"
+	"leslie/store/internal/content"
 	"leslie/store/internal/journal"
 	"leslie/store/internal/saferoot"
 	"leslie/store/replica"
@@ -53,7 +54,7 @@ func (s *Store) Shared(ctx context.Context) (d Shared, err error) {
 }
 
 // Exchange puts the store that is in another folder, on the same file system, in the place of this one, and
-// this one there. The other one gets this one's configuration. Whoever waits for the lock goes on with the
+// this one there. The other one gets this one's configuration and content. Whoever waits for the lock goes on with the
 // new store. Errors: T501, T505, T904; then each is where it was, unless only the folders could not be synced.
 func (s *Store) Exchange(ctx context.Context, wait Wait, other string) error {
 	w, err := s.files.Lock(ctx, wait)
@@ -71,10 +72,32 @@ func (s *Store) Exchange(ctx context.Context, wait Wait, other string) error {
 		}
 	}
 	here, there := s.Path("."), filepath.Join(other, Dir)
+	if err := linkContent(s.Path(content.Sums), filepath.Join(there, filepath.FromSlash(content.Sums))); err != nil {
+		return s.disk.WriteFailed(err)
+	}
 	if err := s.disk.Step(ActRename, here, func() error { return exchange(here, there) }); err != nil {
 		return s.disk.WriteFailed(err)
 	}
 	return s.disk.WriteFailed(errors.Join(s.disk.SyncDir(s.disk.Project), s.disk.SyncDir(other)))
+}
+
+// linkContent gives a store the content that another one has, which the log may have lost. Where the file system has no
+// links it goes without.
+func linkContent(from, to string) error {
+	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !e.Type().IsRegular() && !e.IsDir() {
+			return nil
+		}
+		rel, failed := filepath.Rel(from, path)
+		if err = errors.Join(err, failed); err != nil {
+			return err
+		}
+		if e.IsDir() {
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		}
+		_ = os.Link(path, filepath.Join(to, rel))
+		return nil
+	})
 }
 
 // exchangeByThree exchanges two folders where the system cannot do it at once: a kill in between leaves the

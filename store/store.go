@@ -185,6 +185,10 @@ type Call struct {
 	// LogEnd, if not nil, is what Ask was told for this call.
 	LogEnd *LogEnd
 
+	// Whole: what threads that the call hands on have is stored with the log again where that has lost it, which takes a
+	// request for each file.
+	Whole bool
+
 	// announced, if not nil, is called when the log has the operation.
 	announced func()
 

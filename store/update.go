@@ -9,6 +9,7 @@ import (
 	"leslie/store/internal/journal"
 	"leslie/store/internal/state"
 	"leslie/store/internal/statefile"
+	"leslie/store/replica"
 	"leslie/thread"
 )
 
@@ -43,6 +44,9 @@ func (s *Store) Update(ctx context.Context, call Call, fn func(*thread.State) (O
 		return Commit{}, err
 	}
 	now, w, err := s.files.BeginWrite(ctx, call.Wait, call.Stamp.Operation)
+	if codes.Has(err, codes.LockFailed) && call.LogEnd.unanswered() { // whoever has the lock waits for the servers, too
+		return Commit{}, replica.Error(ctx, call.LogEnd.err, call.Stamp.Operation)
+	}
 	if err != nil {
 		return Commit{}, err
 	}

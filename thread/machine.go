@@ -154,6 +154,9 @@ func (c *Code) besides(machine string) []CodeSent {
 
 // AllSent is what has been sent of a branch, the thread's own commits first.
 func (c *Code) AllSent() (all []CodeSent) {
+	if c == nil {
+		return nil
+	}
 	if c.Sent != nil {
 		all = append(all, *c.Sent)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -80,7 +81,7 @@ func (s *scriptFacts) env(ts *testscript.TestScript) cli.Env {
 	e.Getenv = ts.Getenv
 	e.Environ = func() []string { return s.environ(ts) }
 	e.Ready = nil
-	e.Engine, e.Host = &s.engine, func() string { return "laptop" }
+	e.Engine, e.Host = &s.engine, func() string { return cmp.Or(ts.Getenv("HOST"), "laptop") }
 	e.Now = s.clock()
 	return notingWaits(e)
 }

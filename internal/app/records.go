@@ -72,6 +72,8 @@ type CodeLeft struct {
 	Branch   string          `json:"branch"`
 	Machine  string          `json:"machine"` // where the thread's worktree is, "" for this one
 	Commits  int             `json:"commits"` // of the branch here, that the thread's own lacks
+	// Stays: the user has commits stay here (code.travel is off), so that only git takes them on.
+	Stays bool `json:"stays,omitempty"`
 	// Beside is the ref that has these commits on Machine, once they were published.
 	Beside string `json:"beside,omitempty"`
 	// LandedOn is the branch on which the thread landed without them; "" if it did not.

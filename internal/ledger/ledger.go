@@ -154,8 +154,9 @@ type Setting struct {
 
 // Report is what an engine says of itself.
 type Report struct {
-	Servers  int       `json:"servers"`  // that answered
-	Replicas int       `json:"replicas"` // that a log has here; 1 on a single server
+	Servers  int       `json:"servers"`          // that answered
+	Silent   int       `json:"silent,omitempty"` // those of their cluster that did not
+	Replicas int       `json:"replicas"`         // that a log has here; 1 on a single server
 	Settings []Setting `json:"settings"`
 }
 
@@ -167,6 +168,17 @@ func (r Report) Fine() bool {
 		}
 	}
 	return r.Servers > 0
+}
+
+// OnlySilent reports whether all that is not as it has to be is that some servers did not answer.
+func (r Report) OnlySilent() bool {
+	wrong := 0
+	for _, s := range r.Settings {
+		if !s.Fine {
+			wrong++
+		}
+	}
+	return r.Servers > 0 && r.Silent > 0 && wrong == 1
 }
 
 // SettingsError is returned by Create when the engine's settings are not those that a log

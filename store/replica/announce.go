@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"leslie/internal/ledger"
@@ -59,6 +60,9 @@ func (l *Link) Announce(ctx context.Context, now *state.Loaded, next *statefile.
 	}
 	if err != nil && ctx.Err() == nil && sending.Err() != nil && !errors.Is(err, ledger.ErrUnreachable) {
 		err = errors.Join(ledger.ErrUnknown, err)
+	}
+	if ctx.Err() == nil && sending.Err() != nil && errors.Is(err, ledger.ErrUnreachable) {
+		err = fmt.Errorf("%w for %s; too few of them may be there", ledger.ErrUnreachable, appendFor)
 	}
 	if err != nil {
 		return Error(ctx, err, op.ID)

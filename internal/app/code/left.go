@@ -62,8 +62,10 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 			found[i] = l
 		}
 	})
+	travel, _ := c.Travel() // whoever writes is told of a configuration that cannot be used
 	for _, l := range found {
 		if l != nil {
+			l.Stays = travel == app.TravelOff
 			all = append(all, *l)
 		}
 	}
@@ -167,8 +169,8 @@ func commitsBeyond(ctx context.Context, repo *git.Repo, tip git.Commit, known []
 	return len(lacking), err
 }
 
-// MachineOfWorktrees returns the machine on which the code of threads is whose branches are checked out
-// in worktrees here: this machine may be that one, and have lost its copy of the project. "" for none.
+// MachineOfWorktrees returns the machine with this one's host name on which the code of threads is whose branches are
+// checked out in worktrees here: this machine may be that one, and have lost its copy of the project. "" for none.
 func MachineOfWorktrees(c *app.Call) string {
 	var owners []thread.Thread
 	_, err := c.View(func(s *thread.State) error {
@@ -186,9 +188,10 @@ func MachineOfWorktrees(c *app.Call) string {
 	if err != nil {
 		return ""
 	}
+	host := app.HostOf(c.Project().Machine())
 	for _, t := range owners {
 		here := slices.ContainsFunc(worktrees, func(w git.Listed) bool { return w.Branch == t.Branch })
-		if at := t.OwnedCode(); here && at.State == thread.CodeElsewhere {
+		if at := t.OwnedCode(); here && at.State == thread.CodeElsewhere && app.HostOf(at.Machine) == host {
 			return at.Machine
 		}
 	}

@@ -118,6 +118,11 @@ func (m *codeRestore) bring() (err error) {
 		}
 		return m.branch(x.Tip)
 	}
+	if m.worktree.LastHead() == "" { // it is gone, too, and says nothing of what the branch had
+		if err := branchAgain(m.c, m.repo, m.t); err != nil {
+			return err
+		}
+	}
 	if err := branchThere(ctx, m.repo, m.t); err != nil {
 		return err
 	}

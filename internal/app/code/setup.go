@@ -78,6 +78,10 @@ func Setup(c *app.Call, in SetupRequest) (*SetupResult, error) {
 		}
 	}
 	dir, admin := WorktreeDir(c, t), t.OwnedCode().Admin
+	if t.OwnedCode().State == thread.CodeReady && FolderMissing(dir) {
+		return nil, thread.NoCode(t.ID, "its worktree is not there").
+			WithHint("leslie code restore " + string(t.ID) + " brings it back").WithNext("leslie code " + string(t.ID))
+	}
 	if t.OwnedCode().State == thread.CodeMaking {
 		if err := branchAgain(c, repo, t); err != nil {
 			return nil, err

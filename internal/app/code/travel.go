@@ -24,24 +24,37 @@ import (
 // moves forward; refs/leslie/machines/MACHINE/BRANCH has what came.
 
 // Send takes what a thread's branch has here to the other machines, for an operation that hands its work on:
-// nil where nothing is new, or the user has it stay. Where the worktree is on another machine, that is what
-// the branch here has besides. What prevents it is W815, and the operation goes on without.
+// nil where nothing is new. Where the worktree is on another machine, that is what
+// the branch here has besides. What prevents it, as that the user has it stay, is W815, and the operation goes on without.
 func Send(c *app.Call, t thread.Thread) (sent *thread.CodeSent, bundle []byte) {
 	code, machine := t.OwnedCode(), c.Project().Machine()
-	if code == nil || machine == "" || code.Machine == "" || code.State == thread.CodeMaking {
+	if code == nil || machine == "" || code.Machine == "" {
 		return nil, nil
 	}
 	repo, err := OpenRepo(c)
 	if err != nil || !InRepo(t, repo) {
 		return nil, nil
 	}
+	if code.State == thread.CodeMaking { // what makes it hands it on, unless somebody has worked there after a kill
+		if tip, err := repo.Branch(c.Context(), t.Branch); err != nil || tip == "" || string(tip) == code.Start {
+			return nil, nil
+		}
+	}
+	reason := ""
 	travel, err := c.Travel()
-	if err == nil && travel != app.TravelOff {
+	if err == nil && travel == app.TravelOff {
+		if sent = notSent(c, repo, t); sent == nil {
+			return nil, nil
+		}
+		reason = "code.travel is off in your configuration"
+	} else if err == nil {
 		sent, bundle, err = send(c, repo, t, travel)
 	}
 	if err != nil && c.Context().Err() == nil {
-		c.Warn(warnings.CommitsNotSent.New(fact.Of("threadId", t.ID), fact.Of("branch", t.Branch), fact.Of("reason", codes.Reason(err))))
-		return notSent(c, repo, t), nil
+		sent, bundle, reason = notSent(c, repo, t), nil, codes.Reason(err)
+	}
+	if reason != "" {
+		c.Warn(warnings.CommitsNotSent.New(fact.Of("threadId", t.ID), fact.Of("branch", t.Branch), fact.Of("reason", reason)))
 	}
 	return sent, bundle
 }
@@ -230,8 +243,8 @@ func warnOfHeld(c *app.Call, repo *git.Repo, id thread.ThreadID, sent thread.Cod
 	}
 	if at, err := repo.Resolve(c.Context(), sent.Held); err == nil && at == "" {
 		why := &notCome{
-			reason: "it has commits up to " + sent.Held[:12] + " that it could not send",
-			brings: "leslie publish " + string(id) + " there",
+			reason: "it has commits up to " + sent.Held[:12] + " that it did not send",
+			brings: "leslie publish " + string(id) + " there, or git push there and git fetch here,",
 		}
 		why.warn(c, id, sent.Machine)
 	}
@@ -298,8 +311,8 @@ func commitsCome(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeS
 		if err != nil {
 			why := &notCome{reason: codes.Reason(err), hint: "Repeat the call when the project's servers answer", next: "leslie remote status"}
 			if codes.Has(err, codes.RemoteDamaged) {
-				why.brings = "leslie remote restore, by a person on " + sent.Machine + ","
-				why.hint = "The servers have lost it: on " + sent.Machine + " a person stores it again with leslie remote restore"
+				why.brings = "leslie publish " + string(t.ID) + " on " + sent.Machine
+				why.hint = "The servers have lost it: leslie publish " + string(t.ID) + " on " + sent.Machine + " stores it again"
 			}
 			return why
 		}

@@ -286,7 +286,7 @@ func (in *codeInputs) add(p *Planning, t thread.Thread, worktrees []git.Listed) 
 		case t.OwnedCode().State == thread.CodeElsewhere && status.Head != tip: // taken, it would leave out what the thread has since
 			return codes.Of(uncommitted(p, t.ID, w.Dir, paths)).WithNext("leslie code " + string(t.ID)).
 				WithHint("That worktree is left from before the thread went to " + t.OwnedCode().Machine + ", and lacks its newest commits. " +
-					"leslie code setup " + string(t.ID) + " brings them into it, or git stash -u there puts the files aside; then repeat the call")
+					"leslie code setup " + string(t.ID) + " brings them into it; commit the files there, or put them aside with git stash -u, then repeat the call")
 		case codeRecord(p).Uncommitted == TakeUncommitted && source.taken == nil:
 			if err := in.take(p, &source, w.Worktree); err != nil {
 				return err

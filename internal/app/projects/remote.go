@@ -210,8 +210,13 @@ func remoteFailed(ctx context.Context, err error) error {
 	return app.Unusable(err)
 }
 
-// unfit is T402 for servers whose settings could lose what they acknowledged.
+// unfit is T402 for servers whose settings could lose what they acknowledged, or T510 where all that is wrong is
+// that some did not say how they are set up.
 func unfit(report ledger.Report) error {
+	if report.OnlySilent() {
+		return codes.RemoteUnreachable.New(fact.Of("reason", fmt.Sprintf("%d of %d servers answer", report.Servers, report.Servers+report.Silent))).
+			WithHint("Start the others, then repeat the line: each of them has to say how it is set up").WithNext("leslie help remote")
+	}
 	var wrong []string
 	lines := map[string]bool{}
 	for _, s := range report.Settings {
@@ -602,7 +607,7 @@ func (in RemoteCheckRequest) Faults(name app.Names) []app.Fault {
 
 // RemoteCheck reads the settings of the project's servers, or of those of the request, and
 // of the project every line of its log and all content. Errors: T402 if the settings are not
-// what a log needs, T513 if lines or content cannot be read, both with the result; T509, T510, T903.
+// what a log needs, T510 if some servers do not answer, T513 if lines or content cannot be read, both with the result; T509, T510, T903.
 func RemoteCheck(c *app.Call, in RemoteCheckRequest) (*RemoteCheckResult, error) {
 	c.ReadOnly()
 	c.ReadHere()
@@ -949,7 +954,9 @@ func publishedOf(c *app.Call, t thread.Thread) (p published) {
 // publish publishes threads in one operation.
 func (d *PublishResult) publish(c *app.Call, ids ...thread.ThreadID) error {
 	var before map[thread.ThreadID]published
-	commit, err := c.Update(c.StoreCall(), func(s *thread.State) (store.Outcome, error) {
+	call := c.StoreCall()
+	call.Whole = c.Target() != "" // somebody asks for this thread
+	commit, err := c.Update(call, func(s *thread.State) (store.Outcome, error) {
 		s.HandOn(ids...)
 		before = map[thread.ThreadID]published{}
 		for _, id := range ids {

@@ -14,6 +14,8 @@ import (
 // LogResult has entries of a thread's transcript, the oldest first.
 type LogResult struct {
 	ThreadID thread.ThreadID `json:"threadId"`
+	// Machine is the one on which the newest run is, or was, and has its entries, "" for this one.
+	Machine string `json:"machine,omitempty"`
 	// Damaged is how many lines of what was read could not be read.
 	Damaged int `json:"damaged"`
 	app.Items[TranscriptEntry]
@@ -25,7 +27,7 @@ func Log(c *app.Call, in TranscriptRequest) (*LogResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &LogResult{ThreadID: d.ThreadID, Damaged: d.Damaged, Items: d.Items}, nil
+	return &LogResult{ThreadID: d.ThreadID, Machine: d.Machine, Damaged: d.Damaged, Items: d.Items}, nil
 }
 
 // FollowTranscript calls emit with the entries that Transcript would return, and then

@@ -37,6 +37,8 @@ type TranscriptHead struct {
 	// Agent and Version are those of the run, or of the newest one; "" if there is none.
 	Agent   string `json:"agent"`
 	Version string `json:"agentVersion"`
+	// Machine is the one on which that run is, or was, and has its entries, "" for this one.
+	Machine string `json:"machine,omitempty"`
 	// Damaged is how many lines of the transcript could not be read, as far as it was.
 	Damaged int `json:"damaged"`
 }
@@ -79,6 +81,9 @@ func transcriptOf(c *app.Call, in TranscriptRequest) (head TranscriptHead, q tra
 		head.ThreadID, head.Title, head.Intent = t.ID, t.Title, t.Intent
 		if run := t.LastRun(); run != nil && strings.HasPrefix(string(run.ID), in.Run) {
 			head.Agent, head.Version = run.Agent, run.AgentVersion
+			if run.Machine != c.Project().Machine() {
+				head.Machine = run.Machine
+			}
 		}
 		return err
 	})

@@ -5,6 +5,7 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/app/code"
 	"leslie/internal/app/merges"
 	"leslie/internal/fact"
 	"leslie/thread"
@@ -97,6 +98,9 @@ func Claim(c *app.Call, in ClaimRequest) (*ClaimResult, error) {
 			return nil, err
 		}
 	}
+	if id != "" {
+		finishMade(c, id)
+	}
 	if in.Wait > 0 && stands == "" {
 		out, err := claimWhenReady(c, in.Wait, d)
 		return beginTaken(c, out), err
@@ -132,6 +136,19 @@ func Claim(c *app.Call, in ClaimRequest) (*ClaimResult, error) {
 		return out, t.ID, nil
 	})
 	return beginTaken(c, out), err
+}
+
+// finishMade finishes the worktree of a thread that is to be claimed, if a claim that made it was killed. Where somebody
+// makes it, that cannot be finished, or a spawn made it, the claim says so.
+func finishMade(c *app.Call, id string) {
+	t, err := code.Owner(c, id, thread.CodeMaking)
+	if err != nil || c.InBatch() || t.OwnedCode().Call != "" {
+		return
+	}
+	call := c.ForCommand("code setup")
+	if _, err := code.Setup(call, code.SetupRequest{Thread: string(t.ID)}); err == nil {
+		c.Include(call)
+	}
 }
 
 // beginTaken brings the code here of a thread that was claimed, and lets the work begin with the code of what it

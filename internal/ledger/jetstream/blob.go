@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -44,9 +45,13 @@ func (l *log) PutBlob(ctx context.Context, sum string, data []byte) error {
 	if err := checkHash(sum); err != nil {
 		return err
 	}
-	if there, err := l.direct(ctx, l.blob+sum); err == nil && string(there) == strconv.Itoa(len(data)) {
+	looking, cancel := context.WithTimeout(ctx, unconfirmedFor)
+	defer cancel()
+	there, err := l.direct(looking, l.blob+sum)
+	switch {
+	case err == nil && string(there) == strconv.Itoa(len(data)):
 		return nil
-	} else if err != nil && !errors.Is(err, ledger.ErrMissing) {
+	case err != nil && !errors.Is(err, ledger.ErrMissing) && (ctx.Err() != nil || looking.Err() == nil):
 		return err
 	}
 	return l.RenewBlob(ctx, sum, data)
@@ -66,24 +71,41 @@ func (l *log) RenewBlob(ctx context.Context, sum string, data []byte) error {
 	return l.put(ctx, l.blob+sum, []byte(strconv.Itoa(len(data))))
 }
 
-// unconfirmedFor is how long a message goes without a confirmation until it is read.
-const unconfirmedFor = 5 * time.Second
+// unconfirmedFor is how long a message goes without a confirmation until it is read, and unconfirmedTimes how often
+// it is sent again while nothing else is confirmed, either: an election takes up to 8 s.
+const (
+	unconfirmedFor   = 5 * time.Second
+	unconfirmedTimes = 1
+)
 
 // put stores a message of the blobs' stream. In place of a message that is damaged server
-// 2.15.2 stores it and never confirms it, since it cannot remove the other: reading tells.
+// 2.15.2 stores it and never confirms it, since it cannot remove the other: reading tells. It gives up where
+// the servers have confirmed neither this message nor another for unconfirmedTimes: too few of them are there.
 func (l *log) put(ctx context.Context, subject string, data []byte) error {
-	for {
+	for silences := 0; silences <= unconfirmedTimes; silences++ {
+		confirmed := l.confirmed.Load()
 		waiting, cancel := context.WithTimeout(ctx, unconfirmedFor)
 		err := l.putOnce(waiting, subject, data)
 		silent := waiting.Err() != nil
 		cancel()
+		if err == nil {
+			l.confirmed.Add(1)
+		}
 		if err == nil || !silent || ctx.Err() != nil {
 			return err
 		}
-		if there, _, failed := l.blobMessage(ctx, subject); failed == nil && bytes.Equal(there, data) {
+		reading, cancel := context.WithTimeout(ctx, unconfirmedFor)
+		there, _, failed := l.blobMessage(reading, subject)
+		cancel()
+		if failed == nil && bytes.Equal(there, data) {
+			l.confirmed.Add(1)
 			return nil
 		}
+		if l.confirmed.Load() != confirmed { // what is before this message in the line
+			silences = -1
+		}
 	}
+	return failure(ledger.ErrUnreachable, errors.New("they confirm nothing; too few of them may be there"))
 }
 
 func (l *log) putOnce(ctx context.Context, subject string, data []byte) error {
@@ -106,16 +128,21 @@ func (l *log) publish(ctx context.Context, msg *nats.Msg, stream string) error {
 	}
 }
 
-// eachPart calls do for each part, some at once, and returns the first error.
+// eachPart calls do for each part, some at once, and returns the first error. Behind one it begins no other.
 func eachPart(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	slots := make(chan struct{}, partsOnce)
 	var all sync.WaitGroup
+	var failed atomic.Bool
 	for i := range n {
 		slots <- struct{}{}
+		if failed.Load() {
+			break
+		}
 		all.Go(func() {
 			defer func() { <-slots }()
 			errs[i] = do(i)
+			failed.CompareAndSwap(false, errs[i] != nil)
 		})
 	}
 	all.Wait()

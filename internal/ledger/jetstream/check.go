@@ -124,7 +124,7 @@ func report(found []server, why string, payload int64) ledger.Report {
 	}
 	if len(found) < size {
 		missing := ledger.Setting{What: "settings", Found: fmt.Sprintf("read from %d of %d servers: %s", len(found), size, why), Wanted: "read from all"}
-		if len(found) == 0 {
+		if r.Silent = size - len(found); len(found) == 0 {
 			missing.Found, missing.Lines = "unreadable: "+why, importLines
 		}
 		r.Settings = append(r.Settings, missing)

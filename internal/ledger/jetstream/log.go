@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -30,6 +31,8 @@ type log struct {
 
 	seen     sync.Mutex
 	lastSeen ledger.Line // without its data: the last one that was read or appended
+
+	confirmed atomic.Int64 // how many parts of content the servers have confirmed
 }
 
 // know remembers a line that is in the log.

@@ -56,3 +56,27 @@ func TestWhatStoppedServersGotIsUnknownAndThereOnce(t *testing.T) {
 	ledgertest.Same(t, lines, ledgertest.Read(t, l, 0))
 	assert.NoError(t, t.Context().Err())
 }
+
+// TestContentThatNobodyConfirmsIsGivenUp stops two servers: the third answers, and cannot store anything.
+func TestContentThatNobodyConfirmsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, false)
+	l := ledgertest.Created(t, clusterSetup(c, "p"))
+	before := ledgertest.Content(1, 600<<10)
+	require.NoError(t, l.PutBlob(ledgertest.Soon(t), ledgertest.Hash(before), before))
+	first := leader(t, c)
+	for n := range c.Size() {
+		if n != first {
+			require.NoError(t, c.Pause(n))
+		}
+	}
+	data, soon := ledgertest.Content(2, 3<<20), ledgertest.Soon(t)
+	require.ErrorIs(t, l.PutBlob(soon, ledgertest.Hash(data), data), ledger.ErrUnreachable)
+	require.NoError(t, soon.Err(), "the call has no end of its own")
+	for n := range c.Size() {
+		if n != first {
+			require.NoError(t, c.Resume(n))
+		}
+	}
+	require.NoError(t, l.PutBlob(ledgertest.Soon(t), ledgertest.Hash(data), data))
+}

@@ -60,6 +60,8 @@ func LeftLabel(l app.CodeLeft) string {
 func LeftText(l app.CodeLeft, worktree string) string {
 	text, hand := "", "leslie publish "+string(l.ThreadID)
 	switch {
+	case l.Stays:
+		hand = "git push; code.travel is off"
 	case l.LandedOn != "":
 		hand = "git merge " + l.Branch + ", on " + l.LandedOn
 	case l.Beside != "":

@@ -451,7 +451,11 @@ func (d connectText) Text(p *page.Page) {
 	p.Line("connected %s/%s to %s at revision %d: %s", d.Root, app.StoreFolder, d.Project, d.Revision,
 		fact.Plural(d.Threads, "thread"))
 	p.Field("machine", d.Machine)
-	if d.Kept != "" {
+	switch {
+	case d.Kept == "":
+	case len(d.Operations)+len(d.Notes)+len(d.Alone) == 0:
+		p.Line("nothing was done here alone; the store as it was is in %s", p.Place(d.Kept))
+	default:
 		p.Line("what was done here alone, and is in %s:", p.Place(d.Kept))
 		operationsTable(p, d.Operations)
 		keptNotesText(p, d.Kept, d.Notes)

@@ -9,6 +9,7 @@ import (
 	"leslie/internal/app"
 	"leslie/internal/app/runs"
 	"leslie/internal/fact"
+	"leslie/thread"
 )
 
 // This file shows the entries of transcripts, a line each.
@@ -37,11 +38,19 @@ func entriesText(p *page.Page, d *runs.LogResult) {
 	}
 	p.Rest(len(d.Items.Items), d.Total)
 	if d.Total == 0 {
-		p.Line("no entries; leslie run %s runs its agent", d.ThreadID)
+		p.Line("no entries%s", noEntries(d.ThreadID, d.Machine, "run log"))
 	}
 	if d.Damaged > 0 {
 		p.Line("%s could not be read", fact.Plural(d.Damaged, "line"))
 	}
+}
+
+// noEntries says where the entries of a thread's runs are, or how there come to be some; machine has them, "" if none has.
+func noEntries(id thread.ThreadID, machine, command string) string {
+	if machine != "" {
+		return " here: its agent runs, or ran, on " + machine + ", where leslie " + command + " " + string(id) + " shows them"
+	}
+	return ": leslie run " + string(id) + " runs its agent"
 }
 
 // RunLog is the command leslie run log.

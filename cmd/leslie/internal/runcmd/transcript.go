@@ -37,7 +37,7 @@ func (d conversationText) Text(p *page.Page) {
 	markdownBlock(p, d.Intent)
 	if len(d.Runs) == 0 {
 		p.Line("")
-		p.Line("No entries: leslie run %s runs its agent", d.ThreadID)
+		p.Line("No entries%s", noEntries(d.ThreadID, d.Machine, "transcript"))
 	}
 	if d.LeftOut > 0 {
 		p.Line("")

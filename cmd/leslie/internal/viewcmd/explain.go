@@ -35,7 +35,7 @@ func explainError(e codes.Entry) explained {
 	counted := !e.Expected
 	e = e.Shown()
 	return explained{
-		Code: string(e.Code), Kind: e.Kind, Title: e.Title, Message: e.Message(nil), Meaning: e.Explanation,
+		Code: string(e.Code), Kind: e.Kind, Title: e.Title, Message: e.Message(nil), Meaning: e.Meaning(),
 		Causes: e.Causes,
 		Hint:   e.Hint, Next: e.Next, NoNext: e.NoNext, Example: e.Example,
 		Recoverable: &e.Recoverable, Retryable: &e.Retryable, Counted: &counted, ExitStatus: e.Code.ExitStatus(),
