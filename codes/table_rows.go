@@ -446,6 +446,7 @@ var table = [...]Entry{
 		Code: CommentsOpen, Name: "CommentsOpen", Kind: "comments_open", Expected: true,
 		Title:    "Comments open",
 		Template: "Thread '{id}' has {count} open comments", Subject: "threadId",
+		One: "Thread '{id}' has 1 open comment", Counted: "count",
 		Explanation: "Somebody has remarked on what would be merged, and nobody has resolved it. Nothing was merged; a merge that is queued stays queued.",
 		Causes: []string{
 			"The comments were not acted on yet.",

@@ -65,6 +65,15 @@ func CodeOf(t thread.Thread) *CodeRecord {
 	}
 }
 
+// CodeLater is what another machine has sent of a completed thread that did not land with it.
+type CodeLater struct {
+	ThreadID thread.ThreadID `json:"threadId"`
+	Machine  string          `json:"machine"`
+	Commits  int             `json:"commits"`
+	Ref      string          `json:"ref"`  // that has them here, as git merge takes it
+	Onto     string          `json:"onto"` // the branch on which the thread landed
+}
+
 // CodeLeft is work on a thread that is on this machine alone: whoever has the thread works on another
 // one, which does not have it, or the thread was completed before.
 type CodeLeft struct {

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 
@@ -43,7 +44,19 @@ func Error(ctx context.Context, err error, op thread.OperationID) error {
 	case errors.Is(err, ledger.ErrMissing):
 		return lost(codes.RemoteDiverged.Wrap(err, fact.Of("reason", "there is no log of this project")))
 	}
+	if Untrusted(err) {
+		return codes.RemoteUnreachable.Wrap(err, reason).WithHint(CertificateHint)
+	}
 	return codes.RemoteUnreachable.Wrap(err, reason)
+}
+
+// CertificateHint says what to do about servers whose certificate this machine does not trust.
+const CertificateHint = "If a certificate authority of your own has signed it, SSL_CERT_FILE names the file with its certificate, for each call"
+
+// Untrusted reports whether this machine does not trust the certificate of the servers.
+func Untrusted(err error) bool {
+	_, is := errors.AsType[*tls.CertificateVerificationError](err)
+	return is
 }
 
 // sealed is T510 for a log that leslie remote restore has begun to make anew.

@@ -393,7 +393,17 @@ func baseOf(ctx context.Context, repo *git.Repo, t thread.Thread, head, target g
 		return recorded, err
 	}
 	common, err := repo.MergeBase(ctx, target, head)
-	return cmp.Or(common, git.Commit(code.Start)), err
+	start := git.Commit(code.Start)
+	if err != nil || common == "" || common == start {
+		return cmp.Or(common, start), err
+	}
+	if in, err := repo.Contains(ctx, target, start); err != nil || in { // an error: it is not here
+		return common, nil
+	}
+	if in, err := repo.Contains(ctx, head, start); err != nil || !in { // it was rebased
+		return common, nil
+	}
+	return start, nil // the target is behind in this clone
 }
 
 // uncommitted is what is not committed in the worktree. It follows a commit that is named only if

@@ -1,6 +1,7 @@
 package code
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -67,6 +68,61 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 		if l != nil {
 			l.Stays = travel == app.TravelOff
 			all = append(all, *l)
+		}
+	}
+	return all
+}
+
+// SentLater returns what other machines have sent of completed threads that has not landed with them, without that of
+// which git cannot say it within OverlapTime.
+func SentLater(c *app.Call, owners ...thread.Thread) (all []app.CodeLater) {
+	type later struct {
+		thread.Thread
+		sent   thread.CodeSent
+		landed thread.CodeLanded
+	}
+	var found []later
+	for _, t := range owners {
+		owned := t.OwnedCode()
+		landed, has := owned.LastLanded()
+		for _, sent := range owned.AllSent() {
+			if has && t.Status == thread.Completed && sent.Machine != c.Project().Machine() && !owned.LandedAt(sent.Tip) {
+				found = append(found, later{t, sent, landed})
+			}
+		}
+	}
+	if len(found) == 0 || c.Project().Machine() == "" {
+		return nil
+	}
+	repo, err := OpenRepo(c)
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := c.Project().Environment().Timeout(c.Context(), OverlapTime)
+	defer cancel()
+	look := c.Within(ctx) // its warnings are those of code
+	look.ReadOnly()
+	for _, l := range found {
+		tip, owned := git.Commit(l.sent.Tip), l.OwnedCode()
+		if arrive(look, repo, l.Thread) != nil {
+			continue
+		}
+		known := []git.Commit{git.Commit(owned.Start)}
+		for _, had := range append(slices.Clone(owned.Landed), l.landed) {
+			known = append(known, git.Commit(had.Tip), git.Commit(had.Commit))
+		}
+		if owned.Target != "" {
+			known = append(known, git.Commit(owned.Target))
+		}
+		n, err := commitsBeyond(ctx, repo, tip, known)
+		if err != nil || n == 0 {
+			continue
+		}
+		if has, err := hasLanded(ctx, repo, l.Thread, tip); err == nil && !has {
+			ref := strings.TrimPrefix(git.MachineRef(l.sent.Machine, l.Branch), "refs/")
+			all = append(all, app.CodeLater{
+				ThreadID: l.ID, Machine: l.sent.Machine, Commits: n, Ref: ref, Onto: cmp.Or(l.landed.Onto, app.BranchOf(owned.Target)),
+			})
 		}
 	}
 	return all

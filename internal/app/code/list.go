@@ -48,6 +48,8 @@ type Item struct {
 	NotCommitted []NotCommitted `json:"notCommitted,omitempty"`
 	// Left is what this machine has of it that the other has not; nil for nothing.
 	Left *app.CodeLeft `json:"left,omitempty"`
+	// Later is what other machines have sent of it that did not land with it.
+	Later []app.CodeLater `json:"later,omitempty"`
 	// CheckedOut is what the worktree has checked out if it is not the thread's branch, ""
 	// for a detached head.
 	CheckedOut *string `json:"checkedOut,omitempty"`
@@ -259,6 +261,10 @@ func lookAtCode(c *app.Call, items []Item) error {
 	if err != nil {
 		noteLate(items, err)
 		return unlessLate(c, err)
+	}
+	for _, l := range SentLater(c, owners...) {
+		i := slices.IndexFunc(items, func(item Item) bool { return item.ThreadID == l.ThreadID })
+		items[i].Later = append(items[i].Later, l)
 	}
 	left := LeftHere(c, owners...)
 	for i := range items {
@@ -496,15 +502,16 @@ func (item *Item) measure(ctx context.Context, repo *git.Repo, head, target git.
 	return nil
 }
 
-// own counts the commits that the code has beyond its target and that no merge from a
-// thread which is not below it brought. Git does not say on which branch a commit was made:
+// own counts the commits that the code has beyond its target, which may be behind in this clone, and where it began,
+// and that no merge from a thread which is not below it brought. Git does not say on which branch a commit was made:
 // its own are those that no other branch has, and else those on its own line of first
 // parents or on that of a thread below it.
 func (item *Item) own(ctx context.Context, repo *git.Repo, head git.Commit, tips map[string]git.Commit) (int, error) {
 	if item.beyond == 0 {
 		return 0, nil
 	}
-	of, without := []git.Commit{head}, []git.Commit{tips[item.owner.OwnedCode().Target]}
+	owned := item.owner.OwnedCode()
+	of, without := []git.Commit{head}, []git.Commit{tips[owned.Target], git.Commit(owned.Start)}
 	for _, l := range item.origin.TakenOver {
 		without = append(without, git.Commit(l.Tip))
 	}

@@ -150,7 +150,8 @@ func (item *Item) predict(ctx context.Context, repo *git.Repo, head, target git.
 		return nil
 	}
 	if err == nil {
-		item.Conflicts, item.Landed = &found.conflicts, &found.nothing
+		landed := found.nothing && string(head) != code.Start // what has nothing of its own has not landed
+		item.Conflicts, item.Landed = &found.conflicts, &landed
 	}
 	return err
 }

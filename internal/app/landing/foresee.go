@@ -29,6 +29,7 @@ func foresee(c *app.Call, at landsAt, in Request, item *Item) error {
 			}
 		}
 		wait(s.Reviewed([]thread.ThreadID{at.thread.ID}, func(c thread.Comment) bool { return strings.HasPrefix(c.Path, thread.CodePrefix) }))
+		wait(c.RespectClaim(s, string(at.thread.ID), c.Stamp()))
 		if in.Unread != merging.LeaveUnread {
 			wait(s.HaveRead([]thread.ThreadID{at.thread.ID}))
 		}

@@ -201,7 +201,11 @@ func remoteFailed(ctx context.Context, err error) error {
 		}
 		return denied
 	case errors.Is(err, ledger.ErrUnreachable), errors.Is(err, ledger.ErrUnknown), errors.Is(err, context.DeadlineExceeded):
-		return codes.RemoteUnreachable.Wrap(err, fact.Of("reason", err.Error())).WithHint("Check the address, and that the servers run").WithNext("leslie help remote")
+		hint := "Check the address, and that the servers run"
+		if replica.Untrusted(err) {
+			hint = replica.CertificateHint
+		}
+		return codes.RemoteUnreachable.Wrap(err, fact.Of("reason", err.Error())).WithHint(hint).WithNext("leslie help remote")
 	case errors.Is(err, ledger.ErrFull):
 		return codes.WriteFailed.Wrap(err, fact.Of("path", "the remote"), fact.Of("reason", err.Error()))
 	case errors.Is(err, ledger.ErrSealed), errors.Is(err, ledger.ErrGap), errors.Is(err, ledger.ErrMissing):

@@ -237,6 +237,10 @@ func matchedFile(c *app.Call, id thread.ThreadID, name string) (bool, error) {
 // codeFile reads a file of a thread's worktree.
 func codeFile(c *app.Call, t thread.Thread, name string) ([]byte, error) {
 	dir := code.WorktreeDir(c, t)
+	if owned := t.OwnedCode(); owned != nil && owned.State == thread.CodeElsewhere {
+		return nil, thread.NoCode(t.ID, "its worktree is on "+owned.Machine).
+			WithHint("leslie code setup " + string(t.ID) + " makes one here, then repeat the call").WithNext("leslie code " + string(t.ID))
+	}
 	if dir == "" {
 		return nil, thread.NoCode(t.ID, "it has no worktree").WithNext("leslie status " + string(t.ID))
 	}

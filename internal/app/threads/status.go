@@ -51,6 +51,8 @@ type SummaryResult struct {
 	Unfinished []Unfinished `json:"unfinished,omitempty"`
 	// LeftHere is what this machine alone has of the code of threads that are on others.
 	LeftHere []app.CodeLeft `json:"leftHere,omitempty"`
+	// Later is what other machines have sent of threads that did not land with them.
+	Later []app.CodeLater `json:"later,omitempty"`
 	// Versions has the files of the threads that the caller holds which are another machine's versions of others, and
 	// could not be merged.
 	Versions []OtherVersion `json:"versions,omitempty"`
@@ -120,7 +122,7 @@ func Summary(c *app.Call, in SummaryRequest) (*SummaryResult, error) {
 	}
 	if err == nil {
 		d.addWorktrees(c, owners)
-		d.LeftHere = code.LeftHere(c, owners...)
+		d.LeftHere, d.Later = code.LeftHere(c, owners...), code.SentLater(c, owners...)
 		d.addFiles(c)
 		err = d.addRuns(c, run, in.Since)
 	}

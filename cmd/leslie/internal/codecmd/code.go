@@ -51,6 +51,9 @@ func (d codeText) Text(p *page.Page) {
 		if i.Left != nil {
 			p.Line("%s: here is %s", i.ThreadID, page.LeftText(*i.Left, p.Place(i.Left.Worktree)))
 		}
+		for _, l := range i.Later {
+			p.Line("%s: %s", i.ThreadID, page.LaterText(l))
+		}
 		if l := i.LandedElsewhere; l != nil {
 			p.Line("%s: landed on another machine as %s, which %s here does not have yet (git pull, once it is pushed)",
 				i.ThreadID, short(&l.Commit), l.Place())

@@ -54,6 +54,11 @@ func LeftLabel(l app.CodeLeft) string {
 	return "only here"
 }
 
+// LaterText says what came of a thread from another machine that did not land with it, and what brings it.
+func LaterText(l app.CodeLater) string {
+	return fact.Plural(l.Commits, "commit") + " from " + l.Machine + " did not land with it (git merge " + l.Ref + ", on " + l.Onto + ")"
+}
+
 // LeftText says what is left on this machine of code that is on another one, and how it is handed on:
 // "1 commit on leslie/health and 2 files not committed in DIR, which vm-1 does not have (commit there,
 // then leslie publish health)". worktree is l's, as the reader is to see it.

@@ -27,6 +27,9 @@ func (d remoteConfigText) Text(p *page.Page) {
 	for _, line := range d.Start {
 		p.Field("start", line)
 	}
+	if len(d.Start) > 1 {
+		p.Line("copy each NAME.conf to the machine of its server, and correct the folder in its line store_dir there")
+	}
 	p.Field("first machine", d.Init)
 	p.Field("other machines", d.Connect+", with the PROJECT that the first prints and a copy of writer.creds")
 	if d.Plain {
@@ -272,6 +275,7 @@ func (d remoteStatusText) Text(p *page.Page) {
 		p.Field("diverged", d.Reason)
 	case !d.Reachable:
 		p.Field("unreachable", d.Reason)
+		p.Line("if the servers have another address now: leslie remote move URL")
 	case *d.Lag > 0:
 		p.Field("behind", fact.Plural(*d.Lag, "operation"))
 	default:

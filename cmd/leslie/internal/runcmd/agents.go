@@ -57,11 +57,14 @@ func agentName(i agents.Item) string {
 func agentState(i agents.Item) string {
 	switch {
 	case i.Check != nil && i.Check.OK:
-		state := strings.TrimSpace(fmt.Sprintf("%s %s", i.Check.Agent, i.Check.Version))
+		said := []string{fmt.Sprintf("ready in %d ms", i.Check.Ms)}
 		if !i.Check.ModeSet {
-			state += ", has no mode " + *i.Mode
+			said = append([]string{"has no mode " + *i.Mode}, said...)
 		}
-		return fmt.Sprintf("%s, ready in %d ms", state, i.Check.Ms)
+		if name := strings.TrimSpace(i.Check.Agent + " " + i.Check.Version); name != "" { // not all say it
+			said = append([]string{name}, said...)
+		}
+		return strings.Join(said, ", ")
 	case i.Check != nil:
 		return string(i.Check.Code) + ": " + i.Check.Message
 	case i.Program == nil && i.Package != "":

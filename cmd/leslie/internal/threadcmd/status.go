@@ -44,6 +44,9 @@ func (d summaryText) Text(p *page.Page) {
 	heldText(p, d.Held)
 	waitingText(p, d.SummaryResult, d.agent)
 	leftText(p, d.LeftHere)
+	for _, l := range d.Later {
+		p.Line("of %s: %s", l.ThreadID, page.LaterText(l))
+	}
 	for _, v := range d.Versions {
 		p.Line("%s of %s: %s", v.Path, v.ThreadID, versionText(v.Of, v.ThreadID))
 	}
@@ -55,7 +58,8 @@ func (d summaryText) Text(p *page.Page) {
 
 // WorthALook marks an answer of leslie alone: something goes on, waits, or has ended of late.
 func (d summaryText) WorthALook() bool {
-	return len(d.Waiting)+len(d.Held)+len(d.Runs)+len(d.LeftHere) > 0 || d.Loop != nil
+	return len(d.Waiting)+len(d.Held)+len(d.Runs)+len(d.LeftHere)+len(d.Later)+len(d.Unfinished)+len(d.WorktreeGone) > 0 ||
+		d.Loop != nil
 }
 
 // versionText says what is to be done with a file that is another machine's version of one beside it.
@@ -374,6 +378,9 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 	}
 	if i.Left != nil {
 		p.Line("%s: %s", page.LeftLabel(*i.Left), page.LeftText(*i.Left, p.Place(i.Left.Worktree)))
+	}
+	for _, l := range i.Later {
+		p.Line("%s", page.LaterText(l))
 	}
 	for _, l := range i.NotCommitted {
 		p.Line("not committed, only on %s: %s", l.Machine, fact.Plural(l.Files, "file"))
