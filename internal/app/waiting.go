@@ -158,10 +158,8 @@ func MergeItem(m thread.Merge) WaitingItem {
 	if m.Queued != nil {
 		item.Title += ", queued"
 	}
-	if m.Code != nil && m.Code.Landing != nil { // a call lands it, or was killed
-		item.Next, item.Then = ContinueLine(m), ""
-	}
-	if m.Queued != nil && m.Queued.Refused == nil {
+	landing := m.Code != nil && m.Code.Landing != nil // by a call that goes on, or was killed
+	if landing || m.Queued != nil && m.Queued.Refused == nil {
 		item.Next, item.Then = ContinueLine(m), ""
 	}
 	return item

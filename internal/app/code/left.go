@@ -12,26 +12,20 @@ import (
 )
 
 // This file finds what only this machine has of code: whose worktree is, or was, on another one, or of threads
-// that were completed before it was committed.
+// that were completed before it was committed. And it finds what others have sent of threads that landed without it.
 
 // LeftHere returns what only this machine has of the code of threads, without that of which git cannot say it
 // within OverlapTime.
 func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
-	if c.Project().Machine() == "" { // the only one, or one that has left
-		return nil
-	}
 	owners = slices.DeleteFunc(slices.Clone(owners), func(t thread.Thread) bool {
 		return t.OwnedCode() == nil || !isElsewhere(c, t) && !handedOnHere(c, t)
 	})
-	if len(owners) == 0 {
+	look, repo, end := lookAside(c, owners)
+	defer end()
+	if repo == nil {
 		return nil
 	}
-	repo, err := OpenRepo(c)
-	if err != nil {
-		return nil
-	}
-	ctx, cancel := c.Project().Environment().Timeout(c.Context(), OverlapTime)
-	defer cancel()
+	ctx := look.Context()
 	worktrees, err := repo.Worktrees(ctx)
 	if err != nil {
 		return nil
@@ -48,8 +42,6 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 	if err != nil || len(tips) == 0 {
 		return nil
 	}
-	look := c.Within(ctx) // its warnings are those of code
-	look.ReadOnly()
 	here := slices.DeleteFunc(slices.Clone(owners), func(t thread.Thread) bool { return tips["refs/heads/"+t.Branch] == "" })
 	if arrive(look, repo, here...) != nil { // without it a branch seems to have alone what others built on
 		return nil
@@ -76,56 +68,63 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 // SentLater returns what other machines have sent of completed threads that has not landed with them, without that of
 // which git cannot say it within OverlapTime.
 func SentLater(c *app.Call, owners ...thread.Thread) (all []app.CodeLater) {
-	type later struct {
-		thread.Thread
-		sent   thread.CodeSent
-		landed thread.CodeLanded
+	later := func(t thread.Thread) (sent []thread.CodeSent) {
+		owned := t.OwnedCode()
+		if _, landed := owned.LastLanded(); t.Status != thread.Completed || !landed {
+			return nil
+		}
+		return slices.DeleteFunc(owned.AllSent(), func(s thread.CodeSent) bool {
+			return s.Machine == c.Project().Machine() || owned.LandedAt(s.Tip)
+		})
 	}
-	var found []later
+	owners = slices.DeleteFunc(slices.Clone(owners), func(t thread.Thread) bool { return len(later(t)) == 0 })
+	look, repo, end := lookAside(c, owners)
+	defer end()
+	if repo == nil || arrive(look, repo, owners...) != nil {
+		return nil
+	}
+	ctx := look.Context()
 	for _, t := range owners {
 		owned := t.OwnedCode()
-		landed, has := owned.LastLanded()
-		for _, sent := range owned.AllSent() {
-			if has && t.Status == thread.Completed && sent.Machine != c.Project().Machine() && !owned.LandedAt(sent.Tip) {
-				found = append(found, later{t, sent, landed})
-			}
-		}
-	}
-	if len(found) == 0 || c.Project().Machine() == "" {
-		return nil
-	}
-	repo, err := OpenRepo(c)
-	if err != nil {
-		return nil
-	}
-	ctx, cancel := c.Project().Environment().Timeout(c.Context(), OverlapTime)
-	defer cancel()
-	look := c.Within(ctx) // its warnings are those of code
-	look.ReadOnly()
-	for _, l := range found {
-		tip, owned := git.Commit(l.sent.Tip), l.OwnedCode()
-		if arrive(look, repo, l.Thread) != nil {
-			continue
-		}
 		known := []git.Commit{git.Commit(owned.Start)}
-		for _, had := range append(slices.Clone(owned.Landed), l.landed) {
-			known = append(known, git.Commit(had.Tip), git.Commit(had.Commit))
+		for _, l := range owned.Landed {
+			known = append(known, git.Commit(l.Tip), git.Commit(l.Commit))
 		}
 		if owned.Target != "" {
 			known = append(known, git.Commit(owned.Target))
 		}
-		n, err := commitsBeyond(ctx, repo, tip, known)
-		if err != nil || n == 0 {
-			continue
-		}
-		if has, err := hasLanded(ctx, repo, l.Thread, tip); err == nil && !has {
-			ref := strings.TrimPrefix(git.MachineRef(l.sent.Machine, l.Branch), "refs/")
-			all = append(all, app.CodeLater{
-				ThreadID: l.ID, Machine: l.sent.Machine, Commits: n, Ref: ref, Onto: cmp.Or(l.landed.Onto, app.BranchOf(owned.Target)),
-			})
+		last, _ := owned.LastLanded()
+		for _, sent := range later(t) {
+			tip := git.Commit(sent.Tip)
+			n, err := commitsBeyond(ctx, repo, tip, known)
+			if err != nil || n == 0 {
+				continue
+			}
+			if has, err := hasLanded(ctx, repo, t, tip); err == nil && !has {
+				all = append(all, app.CodeLater{
+					ThreadID: t.ID, Machine: sent.Machine, Commits: n, Onto: cmp.Or(last.Onto, app.BranchOf(owned.Target)),
+					Ref: strings.TrimPrefix(git.MachineRef(sent.Machine, t.Branch), "refs/"),
+				})
+			}
 		}
 	}
 	return all
+}
+
+// lookAside opens the repository for a look at threads beside the call, whose warnings are not the call's, within
+// OverlapTime; repo is nil where there are no threads, this machine is the only one or has left, or there is none.
+func lookAside(c *app.Call, owners []thread.Thread) (look *app.Call, repo *git.Repo, end func()) {
+	if c.Project().Machine() == "" || len(owners) == 0 {
+		return nil, nil, func() {}
+	}
+	repo, err := OpenRepo(c)
+	if err != nil {
+		return nil, nil, func() {}
+	}
+	ctx, end := c.Project().Environment().Timeout(c.Context(), OverlapTime)
+	look = c.Within(ctx)
+	look.ReadOnly()
+	return look, repo, end
 }
 
 // isElsewhere reports whether the worktree of a thread's code is on another machine, or was until it was removed.

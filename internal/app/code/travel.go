@@ -40,23 +40,22 @@ func Send(c *app.Call, t thread.Thread) (sent *thread.CodeSent, bundle []byte) {
 			return nil, nil
 		}
 	}
-	reason := ""
 	travel, err := c.Travel()
-	if err == nil && travel == app.TravelOff {
-		if sent = notSent(c, repo, t); sent == nil {
-			return nil, nil
-		}
-		reason = "code.travel is off in your configuration"
-	} else if err == nil {
+	stays := err == nil && travel == app.TravelOff
+	if err == nil && !stays {
 		sent, bundle, err = send(c, repo, t, travel)
 	}
-	if err != nil && c.Context().Err() == nil {
-		sent, bundle, reason = notSent(c, repo, t), nil, codes.Reason(err)
+	if err == nil && !stays || c.Context().Err() != nil {
+		return sent, bundle
 	}
-	if reason != "" {
+	reason, sent := "code.travel is off in your configuration", notSent(c, repo, t)
+	if !stays {
+		reason = codes.Reason(err)
+	}
+	if !stays || sent != nil { // that the user has them stay is said once
 		c.Warn(warnings.CommitsNotSent.New(fact.Of("threadId", t.ID), fact.Of("branch", t.Branch), fact.Of("reason", reason)))
 	}
-	return sent, bundle
+	return sent, nil
 }
 
 // notSent tells the other machines that commits of a thread's branch stay here which could not be sent; nil where

@@ -141,8 +141,9 @@ func eachPart(n int, do func(i int) error) error {
 		}
 		all.Go(func() {
 			defer func() { <-slots }()
-			errs[i] = do(i)
-			failed.CompareAndSwap(false, errs[i] != nil)
+			if errs[i] = do(i); errs[i] != nil {
+				failed.Store(true)
+			}
 		})
 	}
 	all.Wait()

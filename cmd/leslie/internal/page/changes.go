@@ -65,12 +65,12 @@ func LaterText(l app.CodeLater) string {
 func LeftText(l app.CodeLeft, worktree string) string {
 	text, hand := "", "leslie publish "+string(l.ThreadID)
 	switch {
-	case l.Stays:
-		hand = "git push; code.travel is off"
 	case l.LandedOn != "":
 		hand = "git merge " + l.Branch + ", on " + l.LandedOn
 	case l.Beside != "":
 		hand = "git merge " + l.Beside + ", in its worktree there"
+	case l.Stays:
+		hand = "git push; code.travel is off"
 	}
 	if l.Commits > 0 {
 		text = fact.Plural(l.Commits, "commit") + " on " + l.Branch

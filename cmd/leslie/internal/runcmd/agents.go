@@ -57,14 +57,14 @@ func agentName(i agents.Item) string {
 func agentState(i agents.Item) string {
 	switch {
 	case i.Check != nil && i.Check.OK:
-		said := []string{fmt.Sprintf("ready in %d ms", i.Check.Ms)}
-		if !i.Check.ModeSet {
-			said = append([]string{"has no mode " + *i.Mode}, said...)
-		}
+		var said []string
 		if name := strings.TrimSpace(i.Check.Agent + " " + i.Check.Version); name != "" { // not all say it
-			said = append([]string{name}, said...)
+			said = append(said, name)
 		}
-		return strings.Join(said, ", ")
+		if !i.Check.ModeSet {
+			said = append(said, "has no mode "+*i.Mode)
+		}
+		return strings.Join(append(said, fmt.Sprintf("ready in %d ms", i.Check.Ms)), ", ")
 	case i.Check != nil:
 		return string(i.Check.Code) + ": " + i.Check.Message
 	case i.Program == nil && i.Package != "":
