@@ -283,8 +283,7 @@ func (s *State) ownCode(arg string, in ...CodeState) (Thread, error) {
 	case len(in) == 0 || slices.Contains(in, code.State):
 		return t, nil
 	case code.State == CodeElsewhere:
-		return Thread{}, NoCode(t.ID, "its worktree is on "+code.Machine).With(fact.Of("state", code.State)).
-			WithHint("Do that there, or bring the code here with leslie code setup " + string(t.ID)).WithNext("leslie code " + string(t.ID))
+		return Thread{}, NoCodeHere(t, "").WithHint("Do that there, or bring the code here with leslie code setup " + string(t.ID))
 	}
 	none := NoCode(t.ID, "its worktree is "+string(code.State)).With(fact.Of("state", code.State))
 	if code.State == CodeRemoved {
@@ -306,6 +305,13 @@ func (t Thread) Unmade() error {
 // NoCode is T802.
 func NoCode(id ThreadID, reason string) *codes.Error {
 	return codes.NoCode.New(fact.Of("id", id), fact.Of("reason", reason), fact.Of("threadId", id))
+}
+
+// NoCodeHere is T802 for a thread whose worktree is on another machine; more, if it is not "", is what else keeps the
+// caller from it.
+func NoCodeHere(t Thread, more string) *codes.Error {
+	code := t.OwnedCode()
+	return NoCode(t.ID, "its worktree is on "+code.Machine+more).With(fact.Of("state", code.State)).WithNext("leslie code " + string(t.ID))
 }
 
 // Words is the state as people read it: "checked out" where the worktree is ready to be worked in,

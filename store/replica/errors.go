@@ -67,7 +67,8 @@ func sealed(err error) *codes.Error {
 
 // Denied is T402 for what the log's engine does not allow, without a next line.
 func Denied(err error) *codes.Error {
-	what, hint := "this call to the project's remote", "Ask who runs the remote for credentials that allow it, and name their file in LESLIE_REMOTE_CREDS"
+	what := "this call to the project's remote"
+	hint := "The credentials of this machine do not allow it (a reader's only read): ask who runs the remote for others, and name their file in LESLIE_REMOTE_CREDS"
 	if login, ok := errors.AsType[*ledger.LoginError](err); ok {
 		what = "connecting to the project's remote"
 		hint = "There are no credentials: name their file with --creds FILE, of which this machine keeps a copy, or in LESLIE_REMOTE_CREDS"

@@ -215,7 +215,7 @@ func removeLeft(c *app.Call, in RemoveRequest) (*RemoveResult, error) {
 		return nil, err
 	}
 	if !clean {
-		return nil, thread.NoCode(t.ID, "its worktree is on "+t.OwnedCode().Machine+", and the one that is left here has work that is not committed").
+		return nil, thread.NoCodeHere(t, ", and the one that is left here has work that is not committed").
 			WithHint("Commit it there, then leslie publish " + string(t.ID) + " takes it to " + t.OwnedCode().Machine).WithNext("leslie status " + string(t.ID))
 	}
 	elsewhere := thread.CodeElsewhere

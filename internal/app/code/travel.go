@@ -226,7 +226,7 @@ func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
 		default:
 			hint, next := why.hint, why.next
 			if !strings.HasPrefix(next, "leslie ") {
-				hint, next = hint+": "+next, "leslie code "+string(t.ID)
+				next = "leslie code " + string(t.ID)
 			}
 			return thread.NoCode(t.ID, "what "+sent.Machine+" has sent of its commits is not here: "+why.reason).
 				WithHint(hint).WithNext(next).WithCause(why)
@@ -321,13 +321,13 @@ func commitsCome(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeS
 	}
 	if travel, err := c.Travel(); err == nil && travel == app.TravelByGit {
 		if err := repo.Fetch(ctx, t.Branch); err != nil {
-			return &notCome{reason: codes.Reason(err), hint: "Fetch it with git, then repeat the call", next: fetch}
+			return &notCome{reason: codes.Reason(err), hint: "Fetch it with git, then repeat the call: " + fetch, next: fetch}
 		}
 		if at, err := repo.Resolve(ctx, sent.Tip); err != nil || at != "" {
 			return err
 		}
 	}
-	return &notCome{reason: lacks.Error(), hint: "Fetch what the others have pushed, then repeat the call; if that does not bring it, it has to be pushed on " + sent.Machine, next: fetch}
+	return &notCome{reason: lacks.Error(), hint: fetch + " brings what the others have pushed; then repeat the call. What that does not bring has to be pushed on " + sent.Machine + " first", next: fetch}
 }
 
 // mostLandings is how many of the newest landings on a branch are looked for.

@@ -159,7 +159,8 @@ func diagnosed(c *app.Call, in Request, found doctor.Diagnosis) *Result {
 }
 
 // remoteProblems reads all that the log of a connected project has. A log that cannot be
-// asked is a note: nothing is known to be wrong.
+// asked is a note: nothing is known to be wrong. A store that cannot be read, of which the other findings tell, names
+// nothing that the log should have.
 func remoteProblems(c *app.Call) (found []Finding) {
 	if c.Project().Link() == nil {
 		return nil
@@ -169,6 +170,8 @@ func remoteProblems(c *app.Call) (found []Finding) {
 	switch e := codes.Of(err); {
 	case codes.Has(err, codes.RemoteUnreachable), codes.Has(err, codes.PermissionDenied):
 		return []Finding{{Code: string(e.Code()), Path: at, Message: "what the project's remote has was not checked: " + codes.Reason(err), Info: true}}
+	case codes.Has(err, codes.ParseError), codes.Has(err, codes.UnsupportedVersion), codes.Has(err, codes.ReadFailed):
+		return nil
 	case e != nil:
 		return []Finding{{Code: string(e.Code()), Path: at, Message: e.Error()}}
 	}
@@ -176,7 +179,12 @@ func remoteProblems(c *app.Call) (found []Finding) {
 		found = append(found, Finding{Code: string(codes.RemoteDamaged), Path: at, Message: codes.Reason(lines.Err()) + "; " +
 			"leslie remote restore --creds FILE, on a machine that has all operations, makes the log anew"})
 	}
+	said := map[string]bool{}
 	for _, one := range content.Damaged {
+		if said[one.What] { // several blobs may be of one list
+			continue
+		}
+		said[one.What] = true
 		heals := "leslie remote restore --creds FILE on a machine that has it stores it again"
 		if one.Here {
 			heals = "this machine has it, and leslie remote restore --creds FILE stores it again"

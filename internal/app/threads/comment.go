@@ -238,8 +238,7 @@ func matchedFile(c *app.Call, id thread.ThreadID, name string) (bool, error) {
 func codeFile(c *app.Call, t thread.Thread, name string) ([]byte, error) {
 	dir := code.WorktreeDir(c, t)
 	if owned := t.OwnedCode(); owned != nil && owned.State == thread.CodeElsewhere {
-		return nil, thread.NoCode(t.ID, "its worktree is on "+owned.Machine).
-			WithHint("leslie code setup " + string(t.ID) + " makes one here, then repeat the call").WithNext("leslie code " + string(t.ID))
+		return nil, thread.NoCodeHere(t, "").WithHint("leslie code setup " + string(t.ID) + " makes one here, then repeat the call")
 	}
 	if dir == "" {
 		return nil, thread.NoCode(t.ID, "it has no worktree").WithNext("leslie status " + string(t.ID))

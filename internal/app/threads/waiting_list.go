@@ -24,7 +24,7 @@ func AgentFolder(c *app.Call, t thread.Thread) (string, error) {
 	}
 	id := string(t.ID)
 	if owned.State == thread.CodeElsewhere {
-		return "", thread.NoCode(t.ID, "its worktree is on "+owned.Machine).WithHint("leslie code setup " + id + " makes one here").WithNext("leslie code setup " + id)
+		return "", thread.NoCodeHere(t, "").WithHint("leslie code setup " + id + " makes one here")
 	}
 	return "", thread.NoCode(t.ID, "its worktree is not there, and no agent works elsewhere in its place").
 		WithHint("leslie code restore " + id + " brings it back; where the repository has moved, leslie code repair does").WithNext("leslie code " + id)

@@ -144,7 +144,8 @@ func (d remoteRestoreText) Text(p *page.Page) {
 	}
 	damagedText(p, "not restored", d.Damaged, "the servers do not keep what this machine has stored again")
 	if len(d.Damaged) > 0 {
-		p.Line("next, on a machine that has it: leslie remote restore --creds FILE")
+		p.Line("next, on a machine that has it: leslie publish ID for files and commits of a thread, " +
+			"or leslie remote restore --creds FILE for all")
 	} else {
 		p.Line("next: leslie remote status on the other machines; one that knows more, or something else, " +
 			"says what to do (T512)")
