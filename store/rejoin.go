@@ -11,6 +11,7 @@ import (
 	"leslie/store/internal/content"
 	"leslie/store/internal/journal"
 	"leslie/store/internal/saferoot"
+	"leslie/store/internal/scan"
 	"leslie/store/replica"
 	"leslie/thread"
 )
@@ -75,6 +76,9 @@ func (s *Store) Exchange(ctx context.Context, wait Wait, other string) error {
 	if err := linkContent(s.Path(content.Sums), filepath.Join(there, filepath.FromSlash(content.Sums))); err != nil {
 		return s.disk.WriteFailed(err)
 	}
+	if err := s.copyPublished(Open(other, Options{}).disk); err != nil {
+		return err
+	}
 	if err := s.disk.Step(ActRename, here, func() error { return exchange(here, there) }); err != nil {
 		return s.disk.WriteFailed(err)
 	}
@@ -98,6 +102,36 @@ func linkContent(from, to string) error {
 		_ = os.Link(path, filepath.Join(to, rel))
 		return nil
 	})
+}
+
+// copyPublished gives another store the content of the files that this machine has published or fetched, as far as they
+// are unchanged: a log that has lost it gets it again from there.
+func (s *Store) copyPublished(to saferoot.Disk) error {
+	lists, err := os.ReadDir(s.Path(filepath.FromSlash(replica.ListsDir)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s.disk.ReadFailed(err)
+	}
+	for _, e := range lists {
+		id := thread.ThreadID(e.Name())
+		list, err := replica.ListOf(s.disk, id)
+		if err != nil {
+			return err
+		}
+		_, plain, err := list.Plain()
+		if err == nil {
+			err = content.Store(to, plain)
+		}
+		for _, f := range list {
+			data, _, failed := saferoot.ReadRegular(s.Path(filepath.FromSlash(scan.Place(id, f.Path))))
+			if err == nil && failed == nil && content.IDOf(data) == f.SHA256 {
+				err = content.Store(to, data)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // exchangeByThree exchanges two folders where the system cannot do it at once: a kill in between leaves the

@@ -273,6 +273,9 @@ func (s *State) claimed(t Thread, held *Claim, stamp Stamp) error {
 		}
 		return err.WithHint("Your claim has ended: " + was.Said() + ". Stop working on the thread and take other work")
 	}
+	if held.Holder == stamp.Actor {
+		return err.WithHint("You hold it yourself: leslie release " + string(t.ID) + ", then repeat the line").WithNext("leslie status " + string(t.ID))
+	}
 	if stamp.ByPerson() || s.leads(t, stamp) {
 		return err.WithHint("Wait, or take it over with all that is done: leslie claim " + string(t.ID) + " --take-over --reason TEXT")
 	}

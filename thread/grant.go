@@ -400,7 +400,8 @@ func (s *State) grant(in NewGrant, t Thread, kind GrantKind, status GrantStatus,
 	}
 }
 
-// HandOff changes the thread's executor and ends a claim on the thread. A person who hands it
+// HandOff changes the thread's executor and ends a claim on the thread: of a thread that has the executor already
+// the caller's own, or for a person anybody's. A person who hands it
 // to agents says that they may work in its worktree, whoever made that. Errors: T101, T105,
 // T107.
 func (s *State) HandOff(arg string, to Executor, reason string, stamp Stamp) (Thread, error) {
@@ -409,8 +410,13 @@ func (s *State) HandOff(arg string, to Executor, reason string, stamp Stamp) (Th
 		return t, err
 	}
 	invites := to == ByAgent && stamp.ByPerson() && t.OwnedCode() != nil && !t.OwnedCode().Made.Worktree
-	if t.Executor == to && (!invites || t.OwnedCode().ForAgents) {
+	others := t.heldByOther(stamp)
+	keeps := t.Claim == nil || others != nil && !stamp.ByPerson()
+	if t.Executor == to && keeps && (!invites || t.OwnedCode().ForAgents) {
 		return t, nil
+	}
+	if others == nil {
+		t.givenUp(howReleased, "", reason, stamp)
 	}
 	if code := t.OwnedCode(); code != nil && code.ForAgents != invites {
 		t.Code = slices.Clone(t.Code)

@@ -514,6 +514,19 @@ func TestAnAgentMayNotRequestApprovalByDeadline(t *testing.T) {
 	require.NoError(t, err, "a person may write it")
 }
 
+func TestAHandoffToAgentsEndsTheClaimOfWhoeverHadIt(t *testing.T) {
+	t.Parallel()
+	w := withThreads(t, "it")
+	for _, as := range []thread.ActorKind{thread.User, thread.Agent} {
+		_, err := w.Claim("it", time.Hour, w.stamp(as))
+		require.NoError(t, err)
+		th, err := w.HandOff("it", thread.ByAgent, "", w.stamp(as))
+		require.NoError(t, err)
+		assert.Nil(t, th.Claim, as)
+		w.commit()
+	}
+}
+
 func TestAHandoffChangesTheExecutor(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t, "it")

@@ -195,6 +195,21 @@ func NotSent(t Thread) *codes.Error {
 		WithHint("It comes when the thread is handed on, or with leslie publish there").WithNext("leslie code " + string(t.ID))
 }
 
+// MayBringCode returns why the worktree of a thread whose code is on another machine cannot be made here: T108 for one
+// that somebody on a machine that is not here has claimed, since it goes on there. Errors: T101, T105, too.
+func (s *State) MayBringCode(id ThreadID, here func(actor string) bool, stamp Stamp) error {
+	t, err := s.Thread(string(id))
+	if err != nil {
+		return err
+	}
+	held := t.heldByOther(stamp)
+	if held == nil || here(held.Holder) {
+		return nil
+	}
+	e := codes.Of(s.claimed(t, held, stamp))
+	return e.WithHint("It goes on where its holder works: leslie diff " + string(id) + " --code shows what came of it. " + e.Hint()).WithNext("leslie diff " + string(id) + " --code")
+}
+
 // BringCode begins to make a branch and a worktree here for code that another machine has. Errors:
 // those of ChangeCode; T803 if another thread has the branch or the folder.
 func (s *State) BringCode(id ThreadID, repo, worktree string, stamp Stamp) (Thread, error) {

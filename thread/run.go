@@ -203,8 +203,8 @@ type NewRun struct {
 
 // BeginRun begins a run, or goes on with one that is wanted, parked or was killed, in the
 // name of whoever starts it, and claims the thread for the run. A thread that its own
-// agent suspended is resumed if what it waits for is there. The caller makes sure that no
-// other process runs it. Errors: T101, T105, T107, T103, T102 for a thread that is
+// agent suspended is resumed if what it waits for is there. A person who has claimed the thread hands it
+// to its agent. The caller makes sure that no other process runs it. Errors: T101, T105, T107, T103, T102 for a thread that is
 // suspended otherwise and one that waits for a person, T108 if somebody else has claimed
 // the thread.
 func (s *State) BeginRun(arg string, in NewRun, stamp Stamp) (Thread, error) {
@@ -227,7 +227,10 @@ func (s *State) BeginRun(arg string, in NewRun, stamp Stamp) (Thread, error) {
 	holder := stamp
 	holder.As, holder.Actor = Agent, RunHolder(t.ID)
 	if held := t.heldByOther(holder); held != nil {
-		return Thread{}, s.claimed(t, held, stamp)
+		if held.Holder != stamp.Actor || !stamp.ByPerson() {
+			return Thread{}, s.claimed(t, held, stamp)
+		}
+		t.givenUp(howHanded, holder.Actor, "", stamp) // whoever has it lets its agent go on
 	}
 	was := t.LastRun()
 	if t.RunsElsewhere(in.Machine, stamp.Time) {

@@ -105,7 +105,7 @@ func TestOnlyAThreadOnWhichItsAgentCanWorkIsRun(t *testing.T) {
 			_, _, err := w.Request(thread.NewGrant{ID: "appr-1", Thread: "it", Scope: []string{"x"}}, who)
 			return err
 		}, codes.InvalidTransition},
-		"claimed": {func(w *fixture) error { _, err := w.Claim("it", time.Hour, who); return err }, codes.Claimed},
+		"claimed": {func(w *fixture) error { _, err := w.Claim("it", time.Hour, w.stamp(thread.Agent)); return err }, codes.Claimed},
 		"limited": {func(w *fixture) error { _, err := w.SuspendFor("it", thread.Mistakes{Count: 5}, who); return err }, codes.MistakeLimit},
 	} {
 		w := newFixture(t)
@@ -115,6 +115,28 @@ func TestOnlyAThreadOnWhichItsAgentCanWorkIsRun(t *testing.T) {
 		_, err := w.BeginRun("it", thread.NewRun{ID: "run-1", Agent: "a"}, who)
 		assert.True(t, codes.Has(err, tc.want), "%s: %v", name, err)
 	}
+}
+
+func TestAPersonLetsTheAgentOfAThreadGoOnThatTheyHold(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.objective("ship")
+	w.threads("it")
+	person, agent := w.stamp(thread.User), w.stamp(thread.Agent)
+	_, err := w.Claim("it", time.Hour, person)
+	require.NoError(t, err)
+	it, err := w.BeginRun("it", thread.NewRun{ID: "run-1", Agent: "a"}, person)
+	require.NoError(t, err)
+	assert.Equal(t, thread.RunHolder("it"), it.Claim.Holder)
+	require.NotNil(t, it.HandedOver(w.now()))
+	assert.Equal(t, person.Actor, it.HandedOver(w.now()).From)
+
+	w.threads("other")
+	_, err = w.Claim("other", time.Hour, agent)
+	require.NoError(t, err)
+	_, err = w.BeginRun("other", thread.NewRun{ID: "run-2", Agent: "a"}, agent)
+	require.True(t, codes.Has(err, codes.Claimed), "an agent that holds it is at work itself")
+	assert.Contains(t, codes.Of(err).Hint(), "You hold it yourself: leslie release other")
 }
 
 func TestAnApprovedCallIsMadeOnce(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 // This file keeps, for each thread, the list of the files that this machine published or
 // fetched last. It tells what was changed here since.
 
-// filesDir has these lists.
-const filesDir = Dir + "/threads"
+// ListsDir has these lists, named after the threads.
+const ListsDir = Dir + "/threads"
 
 // ListOf is the list of a thread's files that this machine published or fetched last, empty
 // if there is none. Errors: T509.
@@ -29,7 +29,7 @@ func ReadList(disk saferoot.Disk, id thread.ThreadID) (m content.Manifest, known
 	if !saferoot.SingleName(string(id)) {
 		return nil, false, nil
 	}
-	data, _, err := saferoot.ReadRegular(disk.Path(path.Join(filesDir, string(id))))
+	data, _, err := saferoot.ReadRegular(disk.Path(path.Join(ListsDir, string(id))))
 	var d saferoot.Damage
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &d) {
 		return nil, false, nil
@@ -53,8 +53,8 @@ func KeepList(disk saferoot.Disk, id thread.ThreadID, m content.Manifest) error 
 		return disk.WriteFailed(err)
 	}
 	defer root.Close()
-	if err := root.Ensure(filesDir); err != nil {
+	if err := root.Ensure(ListsDir); err != nil {
 		return err
 	}
-	return disk.Replace(path.Join(filesDir, string(id)), data)
+	return disk.Replace(path.Join(ListsDir, string(id)), data)
 }

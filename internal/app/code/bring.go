@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"leslie/codes"
 	"leslie/internal/app"
@@ -34,8 +35,10 @@ func comeHere(c *app.Call, repo *git.Repo, t thread.Thread) (thread.Thread, erro
 	var dir string
 	if in != nil && !in.Missing {
 		dir = in.Dir
-		if err := forward(c, repo, t, in.Head); err != nil {
-			return t, err
+		if sent := owned.Sent; sent != nil {
+			if _, err := forward(c, repo, t, in.Head, git.Commit(sent.Tip)); err != nil {
+				return t, err
+			}
 		}
 	} else {
 		names, err := NamesNow(c, repo)
@@ -59,6 +62,9 @@ func comeHere(c *app.Call, repo *git.Repo, t thread.Thread) (thread.Thread, erro
 		}
 	}
 	err = between(c, func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) {
+		if err := s.MayBringCode(t.ID, c.Project().IsHere, stamp); err != nil {
+			return t, err
+		}
 		if err := c.RespectClaim(s, string(t.ID), stamp); err != nil {
 			return t, err
 		}
@@ -90,35 +96,72 @@ func freeFolder(ctx context.Context, repo *git.Repo, dir string) (string, error)
 }
 
 // branchAgain makes a branch that leslie made, and that is gone here, as after a landing, where the thread's machine
-// has sent it last. Errors: a *notCome, those of git.
-func branchAgain(c *app.Call, repo *git.Repo, t thread.Thread) error {
+// has sent it last, and returns that commit; "" if the branch was not made. Errors: a *notCome, those of git.
+func branchAgain(c *app.Call, repo *git.Repo, t thread.Thread) (at git.Commit, err error) {
 	sent := t.OwnedCode().Sent
 	tip, err := repo.Branch(c.Context(), t.Branch)
 	if err != nil || tip != "" || sent == nil || !t.OwnedCode().Made.Branch {
-		return err
+		return "", err
 	}
 	if err := commitsCome(c, repo, t, *sent); err != nil {
-		return err
+		return "", err
 	}
-	return unlessMoved(repo.UpdateRef(c.Context(), "refs/heads/"+t.Branch, git.Commit(sent.Tip), "", "leslie: from "+sent.Machine))
+	at = git.Commit(sent.Tip)
+	return at, unlessMoved(repo.UpdateRef(c.Context(), "refs/heads/"+t.Branch, at, "", "leslie: from "+sent.Machine))
 }
 
-// forward moves a branch that is checked out here to what another machine has sent of it, with its
-// files. A branch that has commits of its own stays where it is. Errors: T805, T806, T808.
-func forward(c *app.Call, repo *git.Repo, t thread.Thread, from git.Commit) error {
-	sent := t.OwnedCode().Sent
-	if sent == nil || sent.Tip == string(from) {
-		return nil
+// CatchUp moves the branch of a thread whose worktree is here to what another machine has sent of it since, as one on
+// which its holder went on. W816 says what prevents that, and W809 names commits that stay beside the branch.
+func CatchUp(c *app.Call, id thread.ThreadID) {
+	t, err := Owner(c, string(id), thread.CodeReady)
+	if err != nil || len(t.OwnedCode().SentBeside) == 0 || c.Project().Machine() == "" {
+		return
 	}
-	if ahead, err := repo.Contains(c.Context(), git.Commit(sent.Tip), from); err != nil || !ahead {
-		return err
+	repo, err := RepoOf(c, t)
+	if err != nil {
+		return
 	}
-	err := repo.Land(c.Context(), git.Landing{Branch: t.Branch, Old: from, New: git.Commit(sent.Tip)})
+	look := c.ForCommand("code")
+	look.ReadOnly()
+	if arrive(look, repo, t) != nil {
+		return
+	}
+	c.Warn(look.Warnings()...)
+	tip, err := repo.Branch(c.Context(), t.Branch)
+	for _, sent := range t.OwnedCode().SentBeside {
+		if err != nil || tip == "" {
+			return
+		}
+		var moved bool
+		if moved, err = forward(c, repo, t, tip, git.Commit(sent.Tip)); moved {
+			tip = git.Commit(sent.Tip)
+		}
+		if blocked := codes.Of(err); blocked != nil {
+			why := &notCome{reason: codes.Reason(blocked) + " (" + blocked.Facts().Text("paths") + ")", brings: mergeLine(c, t, strings.TrimPrefix(git.MachineRef(sent.Machine, t.Branch), "refs/"))}
+			why.warn(c, t.ID, sent.Machine)
+			return
+		}
+	}
+	if err == nil {
+		WarnOfPushed(c.Context(), c, repo, t, tip)
+	}
+}
+
+// forward moves a branch that is checked out here, and is at from, to a later commit of it, with its files, and reports
+// whether it did. A branch that has commits of its own stays where it is. Errors: T805, T806, T808.
+func forward(c *app.Call, repo *git.Repo, t thread.Thread, from, to git.Commit) (moved bool, err error) {
+	if to == from {
+		return false, nil
+	}
+	if ahead, err := repo.Contains(c.Context(), to, from); err != nil || !ahead {
+		return false, err
+	}
+	err = repo.Land(c.Context(), git.Landing{Branch: t.Branch, Old: from, New: to})
 	if e := codes.Of(err); codes.Has(err, codes.LandingBlocked) {
-		return e.WithHint("Commit or move these files in the worktree that has " + t.Branch + " checked out here (git worktree list), then repeat the call").
+		return false, e.WithHint("Commit or move these files in the worktree that has " + t.Branch + " checked out here (git worktree list), then repeat the call").
 			WithNext("leslie code " + string(t.ID))
 	}
-	return err
+	return err == nil, err
 }
 
 // between records an operation that is not the answer of the caller's request.

@@ -27,8 +27,11 @@ type RestoreResult struct {
 	Branch   string           `json:"branch"`
 	Worktree string           `json:"worktree"` // absolute
 	// Rescued is the commit whose work is in it again, absent for none.
-	Rescued  string          `json:"rescued,omitempty"`
-	Revision thread.Revision `json:"revision"`
+	Rescued string `json:"rescued,omitempty"`
+	// BranchMade is the commit, the last that was sent to the other machines, at which the branch was made again,
+	// because somebody had deleted it; absent if it was there.
+	BranchMade string          `json:"branchMade,omitempty"`
+	Revision   thread.Revision `json:"revision"`
 	app.Change
 }
 
@@ -40,6 +43,7 @@ type codeRestore struct {
 	t        thread.Thread
 	undoes   *thread.Operation
 	worktree git.Worktree
+	again    git.Commit // where the branch was made again, "" if it was there
 	// made: something was made again that no record calls lost, or a removal was ended.
 	made bool
 }
@@ -119,7 +123,7 @@ func (m *codeRestore) bring() (err error) {
 		return m.branch(x.Tip)
 	}
 	if m.worktree.LastHead() == "" { // it is gone, too, and says nothing of what the branch had
-		if err := branchAgain(m.c, m.repo, m.t); err != nil {
+		if m.again, err = branchAgain(m.c, m.repo, m.t); err != nil {
 			return err
 		}
 	}
@@ -231,7 +235,7 @@ func (m *codeRestore) record() (*RestoreResult, error) {
 		if m.undoes != nil {
 			s.Reverse(thread.Reversal{Undoes: m.undoes.ID})
 		}
-		d := &RestoreResult{ThreadID: t.ID, State: t.OwnedCode().State, Branch: t.Branch, Worktree: m.worktree.Dir, Revision: t.Revision}
+		d := &RestoreResult{ThreadID: t.ID, State: t.OwnedCode().State, Branch: t.Branch, Worktree: m.worktree.Dir, BranchMade: string(m.again), Revision: t.Revision}
 		if removed != nil {
 			d.Rescued = removed.Rescue
 		}

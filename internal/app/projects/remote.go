@@ -319,6 +319,8 @@ type ConnectResult struct {
 	Was string `json:"was,omitempty"`
 	// NoCode says why threads of this copy cannot own code, although it is in a repository.
 	NoCode string `json:"noCode,omitempty"`
+	// Renewed is RemoteRejoinResult.Renewed.
+	Renewed int `json:"renewed,omitempty"`
 	// Kept is the folder that has what this machine did alone after it had left the project, "" for nothing.
 	Kept string `json:"kept,omitempty"`
 	// Alone has the threads that only Kept has, Notes the files of others that Kept has and the log has otherwise, or
@@ -528,6 +530,8 @@ type RemoteStatusResult struct {
 	Damaged   bool   `json:"damaged,omitempty"` // its last line cannot be read
 	Reason    string `json:"reason,omitempty"`
 	Hint      string `json:"hint,omitempty"` // what helps, if there is a Reason
+	// Return is the line with which this machine comes back to a project that it has left, "" for none.
+	Return string `json:"return,omitempty"`
 	// Machines are those that made the last operations, the latest first.
 	Machines []app.Machine `json:"machines"`
 }
@@ -547,6 +551,7 @@ func RemoteStatus(c *app.Call, _ RemoteStatusRequest) (*RemoteStatusResult, erro
 	c.SetRevision(&v.Revision)
 	c.Warn(v.Warnings...)
 	if l == nil {
+		d.Return = wayBack(c)
 		return d, nil
 	}
 	url := connectURL(l.Remote)

@@ -131,6 +131,14 @@ func returnLine(url, machine string, creds bool) string {
 	return line
 }
 
+// wayBack is returnLine for the store of a call that has left a project; "" for another one.
+func wayBack(c *app.Call) string {
+	if was, _ := c.Store().Machine(); was != "" && c.Project().Link() == nil {
+		return returnLine("URL", was, true)
+	}
+	return ""
+}
+
 // comeBack makes the store of a machine that has left a project a copy of its log again, and keeps what was done
 // there alone beside it. Errors: as Connect.
 func comeBack(c *app.Call, link *replica.Link, in ConnectRequest, creds []byte) (*app.Call, *ConnectResult, error) {
@@ -199,8 +207,8 @@ func linkOf(c *app.Call) (*replica.Link, error) {
 // notLinked is T903 for a project that has no log, with the line that makes one, or comes back to one.
 func notLinked(c *app.Call, reason string) error {
 	hint := "leslie remote init URL makes it one of several machines"
-	if was, _ := c.Store().Machine(); was != "" {
-		hint = "This machine has left a project, and comes back with: " + returnLine("URL", was, true)
+	if back := wayBack(c); back != "" {
+		hint = "This machine has left a project, and comes back with: " + back
 	}
 	return codes.InvalidArgument.New(fact.Of("reason", reason)).WithHint(hint).WithNext("leslie help remote")
 }

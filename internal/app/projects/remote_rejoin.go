@@ -40,6 +40,8 @@ type RemoteRejoinResult struct {
 	Threads    []PartedThread        `json:"threads"`
 	// Notes are files of threads that the log has otherwise, or not at all.
 	Notes []KeptNotes `json:"notes,omitempty"`
+	// Renewed is how much content the log had lost, and has again from this machine.
+	Renewed int `json:"renewed,omitempty"`
 	// Kept is the folder that has the copy as it was, "" in a dry run.
 	Kept string `json:"kept,omitempty"`
 	app.Change
@@ -176,7 +178,7 @@ func (d *RemoteRejoinResult) took(copied *ConnectResult) *RemoteRejoinResult {
 		return nil
 	}
 	d.Changed, d.Kept, d.Threads, d.Machine, d.Revision = true, copied.Kept, copied.Alone, copied.Machine, copied.Revision
-	d.Notes, d.Operations = copied.Notes, copied.Operations
+	d.Notes, d.Operations, d.Renewed = copied.Notes, copied.Operations, copied.Renewed
 	return d
 }
 
@@ -210,7 +212,7 @@ func replaceCopy(c *app.Call, why string, link *replica.Link, in ConnectRequest,
 const unfinished = "unfinished"
 
 // settle finds what only the store has that was put into a folder, renames branches of threads that the log has others
-// of, and ends the exchange. Errors: those of reading.
+// of, stores content with the log again that it has lost, and ends the exchange. Errors: those of reading.
 func (d *ConnectResult) settle(c *app.Call, kept string) error {
 	if d.Kept = kept; !app.Exists(filepath.Join(kept, store.Dir)) {
 		d.Kept = filepath.Join(kept, newFolder)
@@ -233,6 +235,7 @@ func (d *ConnectResult) settle(c *app.Call, kept string) error {
 	if err != nil {
 		return err
 	}
+	d.Renewed, _ = StoreDoctor(c).RenewContent(c.Context()) // what stays away is T513 for whoever looks at it
 	return cannotWrite(kept, os.RemoveAll(filepath.Join(kept, unfinished)))
 }
 

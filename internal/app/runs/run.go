@@ -130,11 +130,6 @@ func Run(c *app.Call, in Request) (*Result, error) {
 	if codes.Has(err, codes.NotWritable) {
 		return finishKilled(c, in, err)
 	}
-	if e := codes.Of(err); codes.Has(err, codes.Claimed) && e.Facts().Text("holder") == c.Caller().Actor {
-		id := e.Facts().Text("threadId")
-		return nil, e.WithHint("You hold it yourself: leslie release " + id + ", then repeat the line, and its agent gets it").
-			WithNext("leslie status " + id)
-	}
 	if err != nil {
 		return nil, err
 	}

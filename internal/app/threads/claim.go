@@ -156,6 +156,7 @@ func finishMade(c *app.Call, id string) {
 func beginTaken(c *app.Call, d *ClaimResult) *ClaimResult {
 	if d != nil && d.taken && !c.InBatch() {
 		_ = c.Fetch(*d.ThreadID) // whoever looks at the thread is told
+		code.CatchUp(c, *d.ThreadID)
 		d.Worktree, d.Elsewhere = BringCode(c, *d.ThreadID)
 		d.Brought = BeginWithDependencies(c, *d.ThreadID)
 	}

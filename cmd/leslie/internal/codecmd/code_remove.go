@@ -93,6 +93,10 @@ func (d codeRestoreText) Text(p *page.Page) {
 	p.Field("worktree", d.Worktree)
 	p.Field("branch", d.Branch)
 	p.Field("with the work of", d.Rescued)
+	if d.BranchMade != "" {
+		p.Line("the branch was gone, and is made again at %s, which was sent last: git fsck --lost-found finds what was "+
+			"committed after that", d.BranchMade[:12])
+	}
 }
 
 // Restore is the command leslie code restore.

@@ -188,6 +188,9 @@ func (d remoteRejoinText) Text(p *page.Page) {
 	}
 	p.Line("the copy as it was: leslie -C %s --offline history", p.Place(d.Kept))
 	keptNotesText(p, d.Kept, d.Notes)
+	if d.Renewed > 0 {
+		p.Field("content that the servers had lost, stored again", d.Renewed)
+	}
 	p.Line("next: leslie list")
 }
 
@@ -262,7 +265,11 @@ func RemoteRejoin() *cli.Command {
 type remoteStatusText struct{ *projects.RemoteStatusResult }
 
 func (d remoteStatusText) Text(p *page.Page) {
-	if !d.Connected {
+	switch {
+	case d.Return != "":
+		p.Line("this machine has left a project, and comes back with: %s", d.Return)
+		return
+	case !d.Connected:
 		p.Line("the project is on this machine alone; leslie remote init URL makes it one of several machines")
 		return
 	}
