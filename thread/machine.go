@@ -27,6 +27,8 @@ type CodeSent struct {
 	At          time.Time `json:"at"`
 	// Held is the commit that the branch had when the machine last tried in vain to send it, "" if it sent that.
 	Held string `json:"held,omitempty"`
+	// Includes: Tip has what the machine had sent that had the code before. It is not recorded.
+	Includes bool `json:"-"`
 
 	Unknown Unknown `json:"-"`
 }
@@ -124,7 +126,7 @@ func (s *State) recordsThread(recorded []byte, t Thread) Thread {
 
 // SentCode records what a machine has sent to the others of a thread's branch: of the thread's own
 // commits, if the code is there, else of those that this machine has besides. What the machine that had the
-// code before has not committed stays recorded.
+// code before has not committed stays recorded, and what it has sent that the branch lacks now, as after a rebase.
 func (s *State) SentCode(id ThreadID, sent CodeSent) {
 	t, ok := s.Threads.Peek(string(id))
 	if !ok || t.OwnedCode() == nil {
@@ -133,9 +135,10 @@ func (s *State) SentCode(id ThreadID, sent CodeSent) {
 	t.Code = slices.Clone(t.Code)
 	code := &t.Code[0]
 	if code.SentBeside = code.besides(sent.Machine); code.Machine == sent.Machine {
-		if was := code.Sent; was != nil && was.Machine != sent.Machine && was.Uncommitted > 0 {
+		if was := code.Sent; was != nil && was.Machine != sent.Machine && (was.Uncommitted > 0 || !sent.Includes) {
 			code.SentBeside = append(code.SentBeside, *was)
 		}
+		sent.Includes = false
 		code.Sent = &sent
 	} else {
 		if was := code.Sent; was != nil && was.Machine == sent.Machine { // of its worktree it says what holds now

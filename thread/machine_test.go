@@ -64,6 +64,26 @@ func TestAnotherMachineSeesNoFolders(t *testing.T) {
 	assert.Equal(t, []thread.CodeSent{{Tip: "1", Machine: "laptop"}, {Tip: "3", Machine: "tower"}}, is.OwnedCode().AllSent(), "the newest of each machine")
 }
 
+func TestWhatWasSentStaysUntilTheBranchHasIt(t *testing.T) {
+	t.Parallel()
+	for _, includes := range []bool{true, false} {
+		w := withThreads(t)
+		w.atHome("laptop", "a")
+		w.SentCode("a", thread.CodeSent{Tip: "1", Machine: "laptop"})
+		w.commit()
+		w.State = w.on("tower")
+		_, err := w.BringCode("a", "/other", "/other.worktrees/a", w.stamp(thread.User))
+		require.NoError(t, err)
+		w.SentCode("a", thread.CodeSent{Tip: "2", Machine: "tower", Includes: includes})
+		want := []thread.CodeSent{{Tip: "2", Machine: "tower"}}
+		if !includes {
+			want = append(want, thread.CodeSent{Tip: "1", Machine: "laptop"})
+		}
+		seen, _ := w.Threads.Get("a")
+		assert.Equal(t, want, seen.OwnedCode().AllSent())
+	}
+}
+
 func TestCodeComesToTheMachineThatBringsIt(t *testing.T) {
 	t.Parallel()
 	w := withThreads(t)

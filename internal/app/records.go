@@ -87,6 +87,8 @@ type CodeLeft struct {
 	Beside string `json:"beside,omitempty"`
 	// LandedOn is the branch on which the thread landed without them; "" if it did not.
 	LandedOn string `json:"landedOn,omitempty"`
+	// Free: nobody works on the thread, so that its worktree may be made here.
+	Free bool `json:"free,omitempty"`
 	// Files is how many files and folders are not committed in Worktree, "" if there are none.
 	Files    int    `json:"files"`
 	Worktree string `json:"worktree,omitempty"`

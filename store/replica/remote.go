@@ -42,7 +42,8 @@ func Read(root string) (*Remote, error) {
 			reason += "; " + strings.TrimSpace(f.Field+" "+f.Problem)
 		}
 		return nil, codes.ParseError.New(fact.Of("reason", reason), fact.Of("path", saferoot.Shown(File)), fact.Of("fields", faults)).
-			WithHint("Write the file again as leslie remote status on another machine shows it").WithNext("leslie doctor")
+			WithHint(`Write the file again, with what leslie remote status on another machine shows behind "remote": {"url": "nats://HOST:PORT", "project": "proj-..."}`).
+			WithNext("leslie help remote")
 	case err != nil:
 		return nil, disk.ReadFailed(err)
 	}

@@ -71,8 +71,8 @@ func TestAServerThatIsKilledDuringAMergeLosesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFifty(t)
 	r := random(t)
-	committed, killed := 0, 0
-	for range orInShort(40, 8) {
+	committed, n := 0, tries{planned: orInShort(40, 8)}
+	for n.more() {
 		p := f.copied(t)
 		session, s := p.serve("LESLIE_ACTOR=anna")
 		was, err := os.Stat(p.path(state))
@@ -84,20 +84,18 @@ func TestAServerThatIsKilledDuringAMergeLosesNothing(t *testing.T) {
 			d, err := use(session, "merge", map[string]any{"sources": []string{"part"}, "thread": "main"})
 			answered = err == nil && d["status"] == "merged"
 		}()
-		within(r.Float64(), f.usual*5/4)(over)
+		within(r.Float64()*n.part(), f.usual*5/4)(over)
 		require.NoError(t, s.Process.Kill())
 		<-over
 		_ = session.Close()
 		now, err := os.Stat(p.path(state))
 		require.NoError(t, err)
-		if !answered {
-			killed++
-		}
+		n.count(!answered)
 		if !os.SameFile(was, now) {
 			committed++
 		}
 		f.requireWhole(t, p, !os.SameFile(was, now), answered)
 	}
-	t.Logf("%d killed before the answer, %d committed", killed, committed)
-	require.Positive(t, killed, "too few were killed in time")
+	t.Logf("%d of %d killed before the answer, %d committed", n.killed, n.done, committed)
+	require.Greater(t, n.killed, n.planned/4, "too few were killed in time")
 }

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"leslie/codes"
 	"leslie/internal/app"
@@ -110,40 +109,31 @@ func branchAgain(c *app.Call, repo *git.Repo, t thread.Thread) (at git.Commit, e
 	return at, unlessMoved(repo.UpdateRef(c.Context(), "refs/heads/"+t.Branch, at, "", "leslie: from "+sent.Machine))
 }
 
-// CatchUp moves the branch of a thread whose worktree is here to what another machine has sent of it since, as one on
-// which its holder went on. W816 says what prevents that, and W809 names commits that stay beside the branch.
-func CatchUp(c *app.Call, id thread.ThreadID) {
-	t, err := Owner(c, string(id), thread.CodeReady)
-	if err != nil || len(t.OwnedCode().SentBeside) == 0 || c.Project().Machine() == "" {
-		return
-	}
-	repo, err := RepoOf(c, t)
-	if err != nil {
+// CatchUp moves the branch of a thread whose worktree is here, in a project on several machines, forward to what others
+// have sent or pushed of it since. W816 says what prevents that, and W809 names commits that stay beside the branch.
+func CatchUp(c *app.Call, t thread.Thread) {
+	if c.Project().Machine() == "" || t.OwnedCode().State != thread.CodeReady {
 		return
 	}
 	look := c.ForCommand("code")
 	look.ReadOnly()
-	if arrive(look, repo, t) != nil {
+	repo, err := RepoOf(look, t)
+	c.Warn(look.Warnings()...)
+	if err != nil {
 		return
 	}
-	c.Warn(look.Warnings()...)
 	tip, err := repo.Branch(c.Context(), t.Branch)
-	for _, sent := range t.OwnedCode().SentBeside {
-		if err != nil || tip == "" {
-			return
-		}
-		var moved bool
-		if moved, err = forward(c, repo, t, tip, git.Commit(sent.Tip)); moved {
-			tip = git.Commit(sent.Tip)
-		}
-		if blocked := codes.Of(err); blocked != nil {
-			why := &notCome{reason: codes.Reason(blocked) + " (" + blocked.Facts().Text("paths") + ")", brings: mergeLine(c, t, strings.TrimPrefix(git.MachineRef(sent.Machine, t.Branch), "refs/"))}
-			why.warn(c, t.ID, sent.Machine)
-			return
-		}
+	if err != nil || tip == "" {
+		return
 	}
-	if err == nil {
+	u, ahead := pushed(c.Context(), repo, t, tip)
+	if !ahead || u.Behind > 0 {
 		WarnOfPushed(c.Context(), c, repo, t, tip)
+		return
+	}
+	if _, err := forward(c, repo, t, tip, u.Commit); codes.Of(err) != nil {
+		why := &notCome{reason: codes.Reason(err), brings: mergeLine(c, t, u.Name)}
+		why.warn(c, t.ID, u.Name)
 	}
 }
 

@@ -187,6 +187,7 @@ func leftOf(
 	if l.Commits+l.Files == 0 {
 		return nil, nil
 	}
+	l.Free = l.Machine != "" && l.LandedOn == "" && code.State == thread.CodeElsewhere && t.Claim == nil
 	return l, nil
 }
 

@@ -43,6 +43,8 @@ type Item struct {
 	// committed there when the thread was last handed on.
 	Machine     string `json:"machine,omitempty"`
 	Uncommitted int    `json:"uncommitted,omitempty"`
+	// NotSent has the machines with commits that they could not send, and that are not here.
+	NotSent []string `json:"notSent,omitempty"`
 	// NotCommitted has how many files were not committed on other machines, that of Machine among them, when they
 	// handed the thread on.
 	NotCommitted []NotCommitted `json:"notCommitted,omitempty"`
@@ -343,6 +345,11 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 			item.State = thread.CodeLost
 		}
 		return nil
+	}
+	for _, sent := range code.AllSent() {
+		if sent.Machine != c.Project().Machine() && isHeld(ctx, repo, sent) {
+			item.NotSent = append(item.NotSent, sent.Machine)
+		}
 	}
 	if item.LandedAs != nil {
 		gone, err := landingGone(ctx, repo, item.owner, *item.LandedAs)

@@ -199,7 +199,7 @@ func leftStands(c *app.Call, repo *git.Repo, t thread.Thread, in *git.Listed) (o
 // nil for a thread that has its own here, or none. Errors: T802 where something is not committed, those of reading.
 func removeLeft(c *app.Call, in RemoveRequest) (*RemoveResult, error) {
 	t, err := Owner(c, c.ThreadOr(in.Thread))
-	if err != nil || t.OwnedCode().State != thread.CodeElsewhere {
+	if err != nil || !isElsewhere(c, t) {
 		return nil, err
 	}
 	repo, err := OpenRepo(c)

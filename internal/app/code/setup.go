@@ -72,6 +72,7 @@ func Setup(c *app.Call, in SetupRequest) (*SetupResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	CatchUp(c, t)
 	if t.OwnedCode().State == thread.CodeElsewhere {
 		if t, err = comeHere(c, repo, t); err != nil {
 			return nil, err

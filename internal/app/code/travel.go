@@ -90,6 +90,11 @@ func send(c *app.Call, repo *git.Repo, t thread.Thread, travel app.Travel) (*thr
 	next := &thread.CodeSent{
 		Machine: c.Project().Machine(), At: c.Now(), Tip: string(tip), Uncommitted: uncommittedIn(c, repo, t),
 	}
+	if was := code.Sent; was != nil && was.Machine != next.Machine {
+		if next.Includes, err = repo.Contains(ctx, tip, git.Commit(was.Tip)); err != nil {
+			next.Includes = false // git does not have it
+		}
+	}
 	if code.Machine != next.Machine {
 		known, err := isSent(ctx, repo, code, tip)
 		if err != nil {
@@ -235,15 +240,21 @@ func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
 	return nil
 }
 
+// isHeld reports whether another machine has commits of a thread that it did not send, and that are not here.
+func isHeld(ctx context.Context, repo *git.Repo, sent thread.CodeSent) bool {
+	if sent.Held == "" {
+		return false
+	}
+	at, err := repo.Resolve(ctx, sent.Held)
+	return err == nil && at == ""
+}
+
 // warnOfHeld adds W816 if another machine has commits of a thread that it could not send, and they are not here.
 func warnOfHeld(c *app.Call, repo *git.Repo, id thread.ThreadID, sent thread.CodeSent) {
-	if sent.Held == "" {
-		return
-	}
-	if at, err := repo.Resolve(c.Context(), sent.Held); err == nil && at == "" {
+	if isHeld(c.Context(), repo, sent) {
 		why := &notCome{
 			reason: "it has commits up to " + sent.Held[:12] + " that it did not send",
-			brings: "leslie publish " + string(id) + " there, or git push there and git fetch here,",
+			brings: "leslie publish " + string(id) + " on " + sent.Machine + " (where code.travel is off, git push there and git fetch here)",
 		}
 		why.warn(c, id, sent.Machine)
 	}

@@ -336,6 +336,11 @@ func warnUnpushed(c *app.Call, d *Result) {
 	if c.Project().Link() == nil || d == nil || d.Code == nil || !d.Code.Landed || d.Code.Commit == nil {
 		return
 	}
+	if t, err := code.Owner(c, string(d.Target)); err == nil && t.Branch == d.Code.Branch && t.OwnedCode().Made.Branch {
+		if travel, err := c.Travel(); err == nil && travel != app.TravelOff {
+			return // it goes with the thread
+		}
+	}
 	repo, err := code.OpenRepo(c)
 	if err != nil {
 		return

@@ -315,7 +315,21 @@ func importExport(c *app.Call, in ImportRequest, from string, input io.Reader) (
 	}
 	d, err := r.run(in, from, input)
 	c.EndStage(r.stage, err == nil && d.Changed)
+	if err == nil && d.Restored {
+		d.Revision, err = withoutSent(c)
+	}
 	return d, err
+}
+
+// withoutSent takes out of a project that was restored the content with which its machines sent their commits: it is with
+// the servers. It returns the project's revision. Errors: those of a write.
+func withoutSent(c *app.Call) (thread.Revision, error) {
+	next := c.ForCommand("import")
+	commit, err := next.Update(next.StoreCall(), func(s *thread.State) (store.Outcome, error) {
+		s.Alone("")
+		return store.Outcome{}, nil
+	})
+	return commit.Revision, err
 }
 
 func (r *restorer) run(in ImportRequest, from string, input io.Reader) (*ImportResult, error) {

@@ -846,6 +846,8 @@ type PublishResult struct {
 	Threads []PublishedThread `json:"threads"`
 	// NotSent: commits that the other machines lack stay here, as W815 says, or because code.travel is off.
 	NotSent bool `json:"notSent,omitempty"`
+	// TravelOff: code.travel is off.
+	TravelOff bool `json:"travelOff,omitempty"`
 	// Left has the threads that cannot be published, with the reason.
 	Left []LeftThread `json:"left,omitempty"`
 	app.Change
@@ -905,7 +907,8 @@ func Publish(c *app.Call, in PublishRequest) (*PublishResult, error) {
 	for _, w := range c.Warnings() {
 		d.NotSent = d.NotSent || w.Code == warnings.CommitsNotSent
 	}
-	d.NotSent = d.NotSent || travel == app.TravelOff
+	d.TravelOff = travel == app.TravelOff
+	d.NotSent = d.NotSent || d.TravelOff
 	slices.SortFunc(d.Threads, func(a, b PublishedThread) int { return strings.Compare(string(a.ThreadID), string(b.ThreadID)) })
 	if err != nil && len(d.Left) == 0 {
 		return nil, err

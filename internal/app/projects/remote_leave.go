@@ -273,6 +273,10 @@ func RemoteMove(c *app.Call, in RemoteMoveRequest) (*RemoteMoveResult, error) {
 		return nil, remoteFailed(c.Context(), err)
 	}
 	if _, _, err := c.Store().Head(c.Context()); err != nil {
+		if shared, failed := c.Store().Shared(c.Context()); failed == nil && shared.Common < min(shared.Own, shared.Log) {
+			return nil, codes.Of(err).WithHint("The log there went on without what only this machine has: leslie remote rejoin " + d.URL + " keeps that beside the project, and makes a new copy of that log").
+				WithNext("leslie remote rejoin " + d.URL + " --dry-run")
+		}
 		return nil, err
 	}
 	if d.Changed = to.Remote != l.Remote; d.Changed {

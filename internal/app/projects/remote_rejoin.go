@@ -24,7 +24,17 @@ import (
 
 // RemoteRejoinRequest takes this machine back to the project's log.
 type RemoteRejoinRequest struct {
-	DryRun bool // only say what the log lacks
+	URL         string // where the log is now, "" for where it was
+	Credentials string // see RemoteInitRequest
+	DryRun      bool   // only say what the log lacks
+}
+
+// Faults returns what is wrong with the request.
+func (in RemoteRejoinRequest) Faults(name app.Names) []app.Fault {
+	if in.URL == "" {
+		return nil
+	}
+	return urlFaults(name, in.URL)
 }
 
 // RemoteRejoinResult is what only this machine has, and where it is now.
@@ -74,6 +84,9 @@ type KeptNotes struct {
 // .leslie-parted. Errors: T402 for an agent; T106 if the log has all that this machine knows; T512 if it has
 // nothing else, and leslie remote restore keeps all; T108 while an agent runs here; T505, T510, T903.
 func RemoteRejoin(c *app.Call, in RemoteRejoinRequest) (*RemoteRejoinResult, error) {
+	if err := app.FaultsError(in.Faults(nil)); err != nil {
+		return nil, err
+	}
 	l, err := linkOf(c)
 	if err != nil {
 		return nil, err
@@ -81,6 +94,15 @@ func RemoteRejoin(c *app.Call, in RemoteRejoinRequest) (*RemoteRejoinResult, err
 	if !in.DryRun && !c.ByPerson() {
 		return nil, codes.PermissionDenied.New(fact.Of("capability", "giving up what only this machine has")).
 			WithHint("A person decides that: --dry-run shows what the log lacks").WithNext("leslie remote rejoin --dry-run")
+	}
+	creds, err := useCredentials(c, in.Credentials)
+	if err != nil {
+		return nil, err
+	}
+	if in.URL != "" {
+		if l, err = elsewhere(c, l, in.URL); err != nil {
+			return nil, err
+		}
 	}
 	c.ReadHere()
 	d := &RemoteRejoinResult{
@@ -104,7 +126,7 @@ func RemoteRejoin(c *app.Call, in RemoteRejoinRequest) (*RemoteRejoinResult, err
 	if err := noRunHere(c); err != nil {
 		return nil, err
 	}
-	return d, d.exchange(c, l)
+	return d, d.exchange(c, l, creds)
 }
 
 // compare finds where the histories part, and what the log lacks. Errors: T106, T512, those of the log.
@@ -153,11 +175,13 @@ func noRunHere(c *app.Call) error {
 	return err
 }
 
-// exchange makes a new copy of the log, and puts it in the place of this one.
-func (d *RemoteRejoinResult) exchange(c *app.Call, l *replica.Link) error {
-	creds, err := readCredentials(c.Store().Credentials())
-	if err != nil {
-		return err
+// exchange makes a new copy of the log, and puts it in the place of this one, whose credentials it gets if there are no
+// others.
+func (d *RemoteRejoinResult) exchange(c *app.Call, l *replica.Link, creds []byte) (err error) {
+	if creds == nil {
+		if creds, err = readCredentials(c.Store().Credentials()); err != nil {
+			return err
+		}
 	}
 	name, err := d.nameThere(c)
 	if err != nil {

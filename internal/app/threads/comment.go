@@ -208,7 +208,7 @@ func commentable(c *app.Call, t thread.Thread, name string) ([]byte, error) {
 	return content, nil
 }
 
-// commented reads a thread's artifact, or a file of its code as it is in the worktree.
+// commented reads a thread's artifact, or a file of its code as it is in the worktree, or on the branch.
 // Errors: fs.ErrNotExist, T802 if the thread has no worktree, those of reading.
 func commented(c *app.Call, t thread.Thread, name string) ([]byte, error) {
 	if file, isCode := strings.CutPrefix(name, thread.CodePrefix); isCode {
@@ -234,11 +234,15 @@ func matchedFile(c *app.Call, id thread.ThreadID, name string) (bool, error) {
 	return slices.ContainsFunc(contextFiles(entries), func(f ContextFile) bool { return f.Path == name }), err
 }
 
-// codeFile reads a file of a thread's worktree.
+// codeFile reads a file of a thread's worktree, or where that is not here, of its branch.
 func codeFile(c *app.Call, t thread.Thread, name string) ([]byte, error) {
 	dir := code.WorktreeDir(c, t)
-	if owned := t.OwnedCode(); owned != nil && owned.State == thread.CodeElsewhere {
-		return nil, thread.NoCodeHere(t, "").WithHint("leslie code setup " + string(t.ID) + " makes one here, then repeat the call")
+	if owned := t.OwnedCode(); owned != nil && owned.State != thread.CodeReady {
+		content, _, err := code.FileOf(c, t.ID, name)
+		if codes.Has(err, codes.ScopeNotFound) {
+			err = fs.ErrNotExist
+		}
+		return content, err
 	}
 	if dir == "" {
 		return nil, thread.NoCode(t.ID, "it has no worktree").WithNext("leslie status " + string(t.ID))

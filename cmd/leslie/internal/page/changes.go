@@ -82,6 +82,9 @@ func LeftText(l app.CodeLeft, worktree string) string {
 		text += fact.Plural(l.Files, "file") + " not committed in " + worktree
 		hand = "commit there, then " + hand
 	}
+	if l.Files > 0 && l.Commits == 0 && l.Free {
+		hand = "leslie code setup " + string(l.ThreadID) + " makes it the thread's, then commit there"
+	}
 	switch {
 	case l.LandedOn != "":
 		return text + ", which did not land (" + hand + ")"

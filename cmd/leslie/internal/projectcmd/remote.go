@@ -173,7 +173,10 @@ func RemoteRestore() *cli.Command {
 	}
 }
 
-type remoteRejoinText struct{ *projects.RemoteRejoinResult }
+type remoteRejoinText struct {
+	*projects.RemoteRejoinResult
+	url string // as the caller named it
+}
 
 func (d remoteRejoinText) Text(p *page.Page) {
 	if d.Changed {
@@ -183,7 +186,8 @@ func (d remoteRejoinText) Text(p *page.Page) {
 	operationsTable(p, d.Operations)
 	partedText(p, d.Threads)
 	if !d.Changed {
-		p.Line("next: leslie remote rejoin  (keeps this copy beside the project, and makes a new one of the log)")
+		p.Line("next: %s  (keeps this copy beside the project, and makes a new one of the log)",
+			strings.TrimSpace("leslie remote rejoin "+d.url))
 		return
 	}
 	p.Line("the copy as it was: leslie -C %s --offline history", p.Place(d.Kept))
@@ -252,12 +256,15 @@ func RemoteRejoin() *cli.Command {
 		Detail: "For a machine that says T512 because the log was made anew without operations that it had made " +
 			"or seen, and went on. Lists them, moves this machine's copy into .leslie-parted-1 beside it, and makes a " +
 			"new one, under the same name: claims and worktrees that the log knows are its own again. Branches and " +
-			"worktrees stay; a branch whose name another thread of the log has becomes NAME-own. Nothing is deleted: read the old copy there with --offline, and do again what you need of it.",
-		Example: "leslie remote rejoin --dry-run",
-		Flags:   []cli.Flag{cli.Toggle("dry-run", "show what the log lacks, and change nothing")},
+			"worktrees stay; a branch whose name another thread of the log has becomes NAME-own. Nothing is deleted: read the old copy there with --offline, " +
+			"and do again what you need of it. With URL: where the log is on other servers now.",
+		Example: "leslie remote rejoin --dry-run", Operands: []cli.Operand{urlOperand(false)},
+		Flags: []cli.Flag{cli.Toggle("dry-run", "show what the log lacks, and change nothing"), credsFlag()},
 		Run: func(c *cli.Call) (cli.Data, error) {
-			return cli.RunUseCase(c, projects.RemoteRejoin, projects.RemoteRejoinRequest{DryRun: c.On("dry-run")},
-				func(d *projects.RemoteRejoinResult) cli.Data { return remoteRejoinText{d} })
+			in := projects.RemoteRejoinRequest{URL: c.Operand(0), Credentials: absolute(c, c.Text("creds")), DryRun: c.On("dry-run")}
+			checkURL(c, in.Faults)
+			return cli.RunUseCase(c, projects.RemoteRejoin, in,
+				func(d *projects.RemoteRejoinResult) cli.Data { return remoteRejoinText{d, c.Operand(0)} })
 		},
 	}
 }
@@ -521,10 +528,18 @@ func Connect() *cli.Command {
 
 type publishText struct{ *projects.PublishResult }
 
+// why says why commits are not sent, unless a warning does.
+func (d publishText) why() string {
+	if d.TravelOff {
+		return ", because code.travel is off in your configuration (git push takes them on)"
+	}
+	return ""
+}
+
 func (d publishText) Text(p *page.Page) {
 	switch {
 	case len(d.Threads) == 0 && d.NotSent:
-		p.Line("nothing was published: commits stay on this machine")
+		p.Line("nothing was published: commits stay on this machine%s", d.why())
 	case len(d.Threads) == 0 && len(d.Left) == 0:
 		p.Line("nothing to publish: what is here has been published")
 	}

@@ -243,9 +243,10 @@ func (StatusText) IsPartialResult() {}
 func (d StatusText) Text(p *page.Page) {
 	threadText(p, d.ThreadRecord)
 	standingText(p, d.ThreadID, d.Standing)
+	unsent := d.Standing != nil && len(d.Standing.NotSent) > 0
 	if text := page.ChangesText(d.Changes); d.Changes != nil && d.Changes.Files > 0 {
 		p.Field("changes", text+" (leslie diff "+string(d.ThreadID)+")")
-	} else {
+	} else if !unsent { // it has some, which are not here
 		p.Field("changes", text)
 	}
 	if d.Mistakes != nil {
@@ -381,6 +382,9 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 	}
 	for _, l := range i.Later {
 		p.Line("%s", page.LaterText(l))
+	}
+	if len(i.NotSent) > 0 {
+		p.Line("not here: commits of %s, which did not send them (leslie code %s)", app.Joined(i.NotSent), id)
 	}
 	for _, l := range i.NotCommitted {
 		p.Line("not committed, only on %s: %s", l.Machine, fact.Plural(l.Files, "file"))
