@@ -73,7 +73,7 @@ func Unusable(err error) error {
 		return err
 	}
 	return codes.InvalidArgument.Wrap(err, fact.Of("reason", "The remote cannot be used: "+err.Error())).
-		WithHint("Correct the address, or the file of credentials that LESLIE_REMOTE_CREDS names").WithNext("leslie help remote")
+		WithHint("Correct the address, or the file of credentials that --creds or LESLIE_REMOTE_CREDS names").WithNext("leslie help remote")
 }
 
 // askLog learns what time it is at the log, and where it ends, once for each call. What writes

@@ -85,8 +85,10 @@ type CodeLeft struct {
 	Stays bool `json:"stays,omitempty"`
 	// Beside is the ref that has these commits on Machine, once they were published.
 	Beside string `json:"beside,omitempty"`
-	// LandedOn is the branch on which the thread landed without them; "" if it did not.
+	// LandedOn is the branch on which the thread landed without them; "" if it did not. Unpulled: this clone does not have
+	// that landing yet, which may have brought them.
 	LandedOn string `json:"landedOn,omitempty"`
+	Unpulled bool   `json:"unpulled,omitempty"`
 	// Free: nobody works on the thread, so that its worktree may be made here.
 	Free bool `json:"free,omitempty"`
 	// Files is how many files and folders are not committed in Worktree, "" if there are none.

@@ -121,6 +121,9 @@ func ChangesOf(c *app.Call, t thread.Thread, patches bool) (*Changes, error) {
 	for i := range uncommitted {
 		uncommitted[i].From = cmp.Or(uncommitted[i].From, l.found.head)
 	}
+	if t.OwnedCode().State == thread.CodeReady && c.Project().Machine() != "" { // a landing brings it, too
+		WarnOfPushed(c.Context(), c, l.repo, t, git.Commit(l.found.head))
+	}
 	l.found.Parts = append(l.found.Parts, slices.Concat(ofBranch, uncommitted)...)
 	if len(l.found.Parts) > 0 {
 		return l.found, nil

@@ -163,6 +163,11 @@ func leftOf(
 	}
 	if landed, ok := code.LastLanded(); ok && l.Machine != "" {
 		l.LandedOn = landed.Place()
+		at, err := repo.Resolve(ctx, landed.Commit)
+		if err != nil {
+			return nil, err
+		}
+		l.Unpulled = at == ""
 	}
 	if l.Commits, err = besides(ctx, repo, t, tip); err != nil {
 		return nil, err

@@ -108,7 +108,7 @@ func (d *RemoteLeaveResult) giveBack(c *app.Call) {
 	commit, err := c.Update(c.StoreCall(), func(s *thread.State) (store.Outcome, error) {
 		released, held = nil, nil
 		for _, id := range d.Held {
-			if _, err := s.Release(string(id), "its machine has left the project", c.Stamp()); err != nil {
+			if _, err := s.Release(string(id), "its machine leaves the project", c.Stamp()); err != nil {
 				held = append(held, id)
 			} else {
 				released = append(released, id)

@@ -29,6 +29,8 @@ type RunLine struct {
 	// FailedChecks are the names of checks of its code that failed last.
 	FailedChecks []string `json:"failedChecks,omitempty"`
 	Next         string   `json:"next"` // the command that goes on with it, or shows more
+
+	elsewhere bool // on another machine, which has its log
 }
 
 // RunOutcome says in a word how a run stands.
@@ -80,6 +82,9 @@ func (l *RunLine) next() string {
 			return "leslie run " + id
 		}
 	case OutcomeRunning:
+		if l.elsewhere {
+			return "leslie status " + id
+		}
 		return "leslie run log " + id + " --follow"
 	case OutcomeWanted:
 		return "leslie run list"
@@ -95,6 +100,9 @@ func (l *RunLine) next() string {
 			return "leslie land " + id
 		}
 		return "leslie diff " + id
+	}
+	if l.elsewhere {
+		return "leslie status " + id
 	}
 	return "leslie run log " + id
 }
@@ -217,6 +225,7 @@ func (d *SummaryResult) addRuns(c *app.Call, all []thread.Thread, since time.Tim
 		line := RunLine{ThreadID: t.ID, Title: t.Title, ThreadStatus: t.Status, RunRecord: *app.LastRunOf(c, t)}
 		line.Result, line.Total = OutcomeOf(line.RunRecord), app.OrZero(thread.RunsOf(t)).Used
 		line.Elsewhere = stillThere(c, line.Elsewhere)
+		line.elsewhere = line.Machine != "" && line.Machine != c.Project().Machine()
 		if owned := t.OwnedCode(); owned != nil {
 			owners = append(owners, t.ID)
 			for _, e := range owned.FailedChecks() {

@@ -63,33 +63,37 @@ func LaterText(l app.CodeLater) string {
 // "1 commit on leslie/health and 2 files not committed in DIR, which vm-1 does not have (commit there,
 // then leslie publish health)". worktree is l's, as the reader is to see it.
 func LeftText(l app.CodeLeft, worktree string) string {
-	text, hand := "", "leslie publish "+string(l.ThreadID)
+	commits := fact.Plural(l.Commits, "commit") + " on " + l.Branch
+	files := fact.Plural(l.Files, "file") + " not committed in " + worktree
+	publish := "leslie publish " + string(l.ThreadID)
+	beside := "there: leslie status " + string(l.ThreadID) + ", then git merge " + l.Beside + " in its worktree"
+	text, hand := commits, publish
 	switch {
-	case l.LandedOn != "":
-		hand = "git merge " + l.Branch + ", on " + l.LandedOn
-	case l.Beside != "":
-		hand = "git merge " + l.Beside + ", in its worktree there"
-	case l.Stays:
+	case l.Files > 0 && l.Commits > 0:
+		text += " and " + files
+	case l.Files > 0:
+		text = files
+	}
+	if l.Stays {
 		hand = "git push; code.travel is off"
 	}
-	if l.Commits > 0 {
-		text = fact.Plural(l.Commits, "commit") + " on " + l.Branch
+	if l.LandedOn != "" {
+		hand = "git merge " + l.Branch + ", on " + l.LandedOn
 	}
 	if l.Files > 0 {
-		if text != "" {
-			text += " and "
-		}
-		text += fact.Plural(l.Files, "file") + " not committed in " + worktree
 		hand = "commit there, then " + hand
 	}
-	if l.Files > 0 && l.Commits == 0 && l.Free {
-		hand = "leslie code setup " + string(l.ThreadID) + " makes it the thread's, then commit there"
-	}
 	switch {
+	case l.LandedOn != "" && l.Unpulled:
+		return text + ", and whether it landed shows once " + l.LandedOn + " here has the landing (git pull)"
 	case l.LandedOn != "":
 		return text + ", which did not land (" + hand + ")"
 	case l.Beside != "" && l.Files == 0:
-		return text + ", which " + l.Machine + " has beside its branch (" + hand + ")"
+		return commits + ", which " + l.Machine + " has beside its branch (" + beside + ")"
+	case l.Beside != "":
+		return commits + ", which " + l.Machine + " has beside its branch, and " + files + " (commit there, then " + publish + "; " + beside + ")"
+	case l.Files > 0 && l.Commits == 0 && l.Free:
+		return text + ", which " + l.Machine + " does not have (leslie code setup " + string(l.ThreadID) + " makes it the thread's, then commit there)"
 	case l.Machine == "":
 		return text + ", which no other machine has (" + hand + ")"
 	}

@@ -28,7 +28,7 @@ func (d remoteConfigText) Text(p *page.Page) {
 		p.Field("start", line)
 	}
 	if len(d.Start) > 1 {
-		p.Line("copy each NAME.conf to the machine of its server, and correct the folder in its line store_dir there")
+		p.Line("copy each NAME.conf to the machine of its server, and correct its paths there (store_dir, and those of a certificate)")
 	}
 	p.Field("first machine", d.Init)
 	p.Field("other machines", d.Connect+", with the PROJECT that the first prints and a copy of writer.creds")
