@@ -307,11 +307,14 @@ func NoCode(id ThreadID, reason string) *codes.Error {
 	return codes.NoCode.New(fact.Of("id", id), fact.Of("reason", reason), fact.Of("threadId", id))
 }
 
-// NoCodeHere is T802 for a thread whose worktree is on another machine; more, if it is not "", is what else keeps the
-// caller from it.
+// NoCodeHere is T802 for a thread whose worktree is on another machine, or was removed there; more, if it is not "", is
+// what else keeps the caller from it.
 func NoCodeHere(t Thread, more string) *codes.Error {
-	code := t.OwnedCode()
-	return NoCode(t.ID, "its worktree is on "+code.Machine+more).With(fact.Of("state", code.State)).WithNext("leslie code " + string(t.ID))
+	code, is := t.OwnedCode(), "is"
+	if code.State == CodeRemoved {
+		is = "was removed"
+	}
+	return NoCode(t.ID, "its worktree "+is+" on "+code.Machine+more).With(fact.Of("state", code.State)).WithNext("leslie code " + string(t.ID))
 }
 
 // Words is the state as people read it: "checked out" where the worktree is ready to be worked in,

@@ -111,6 +111,11 @@ func (was FormerClaim) Said() string {
 	return text
 }
 
+// EndedByHolder reports whether the person who had the claim ended it, on another machine.
+func (was FormerClaim) EndedByHolder() bool {
+	return was.Ended.As == User && login(was.Ended.Actor) == login(was.Holder)
+}
+
 // Ending returns W112 for the actor whose claim on a thread somebody else has ended; ok is
 // false for anybody else.
 func (t Thread) Ending(actor string, now time.Time) (w warnings.Warning, ok bool) {

@@ -400,10 +400,9 @@ func (s *State) grant(in NewGrant, t Thread, kind GrantKind, status GrantStatus,
 	}
 }
 
-// HandOff changes the thread's executor and ends a claim on the thread: of a thread that has the executor already
-// the caller's own, or for a person anybody's. A person who hands it
-// to agents says that they may work in its worktree, whoever made that. Errors: T101, T105,
-// T107.
+// HandOff changes the thread's executor and ends a claim on the thread; of a thread that has the
+// executor already only the caller's own, or for a person anybody's. A person who hands it to agents
+// says that they may work in its worktree, whoever made that. Errors: T101, T105, T107.
 func (s *State) HandOff(arg string, to Executor, reason string, stamp Stamp) (Thread, error) {
 	t, err := s.LiveThread(arg)
 	if err != nil {
@@ -411,8 +410,8 @@ func (s *State) HandOff(arg string, to Executor, reason string, stamp Stamp) (Th
 	}
 	invites := to == ByAgent && stamp.ByPerson() && t.OwnedCode() != nil && !t.OwnedCode().Made.Worktree
 	others := t.heldByOther(stamp)
-	keeps := t.Claim == nil || others != nil && !stamp.ByPerson()
-	if t.Executor == to && keeps && (!invites || t.OwnedCode().ForAgents) {
+	ends := t.Claim != nil && (others == nil || stamp.ByPerson())
+	if t.Executor == to && !ends && (!invites || t.OwnedCode().ForAgents) {
 		return t, nil
 	}
 	if others == nil {

@@ -209,8 +209,8 @@ func (s *State) MayBringCode(id ThreadID, here func(actor string) bool, stamp St
 	if held == nil || here(held.Holder) {
 		return nil
 	}
-	e := codes.Of(s.claimed(t, held, stamp))
-	return e.WithHint("It goes on where its holder works: leslie diff " + string(id) + " --code shows what came of it. " + e.Hint()).WithNext("leslie diff " + string(id) + " --code")
+	e, look := codes.Of(s.claimed(t, held, stamp)), "leslie diff "+string(id)+" --code"
+	return e.WithHint("It goes on where its holder works: " + look + " shows what came of it. " + e.Hint()).WithNext(look)
 }
 
 // BringCode begins to make a branch and a worktree here for code that another machine has. Errors:

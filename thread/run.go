@@ -203,10 +203,10 @@ type NewRun struct {
 
 // BeginRun begins a run, or goes on with one that is wanted, parked or was killed, in the
 // name of whoever starts it, and claims the thread for the run. A thread that its own
-// agent suspended is resumed if what it waits for is there. A person who has claimed the thread hands it
-// to its agent. The caller makes sure that no other process runs it. Errors: T101, T105, T107, T103, T102 for a thread that is
-// suspended otherwise and one that waits for a person, T108 if somebody else has claimed
-// the thread.
+// agent suspended is resumed if what it waits for is there. A person who has claimed the
+// thread hands it to its agent. The caller makes sure that no other process runs it. Errors:
+// T101, T105, T107, T103, T102 for a thread that is suspended otherwise and one that waits for
+// a person, T108 if somebody else has claimed the thread.
 func (s *State) BeginRun(arg string, in NewRun, stamp Stamp) (Thread, error) {
 	t, err := s.LiveThread(arg)
 	if err != nil {

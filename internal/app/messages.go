@@ -3,7 +3,6 @@ package app
 import (
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"leslie/store"
@@ -153,18 +152,11 @@ func (c *Call) noteMessages(s *thread.State) {
 		own = s.FormerlyHeldBy(c.caller.Actor)
 	}
 	for _, t := range own {
-		if w, ended := t.Ending(c.caller.Actor, c.Now()); ended && !c.endedByThemselves(t) {
+		w, ended := t.Ending(c.caller.Actor, c.Now())
+		if ended && (c.caller.As == thread.Agent || !t.AtWork(c.Now()).EndedByHolder()) {
 			c.ended = append(c.ended, w)
 		}
 	}
-}
-
-// endedByThemselves reports whether a caller, a person, ended their own claim on a thread on another machine.
-func (c *Call) endedByThemselves(t thread.Thread) bool {
-	was := t.AtWork(c.Now())
-	who, _, _ := strings.Cut(c.caller.Actor, "@")
-	by, _, _ := strings.Cut(was.Ended.Actor, "@")
-	return c.caller.As == thread.User && was.Ended.As == thread.User && who == by
 }
 
 // unreadThread is what waits for the agent of a thread.

@@ -22,6 +22,10 @@ import (
 // that has the branch checked out, those of a write.
 func comeHere(c *app.Call, repo *git.Repo, t thread.Thread) (thread.Thread, error) {
 	ctx, owned := c.Context(), t.OwnedCode()
+	mayCome := func(s *thread.State) error { return s.MayBringCode(t.ID, c.Project().IsHere, c.Stamp()) }
+	if _, err := c.View(mayCome); err != nil { // before a branch moves
+		return t, err
+	}
 	if owned.Sent == nil {
 		if at, err := repo.Resolve(ctx, owned.Start); err != nil || at == "" {
 			return t, cmp.Or(err, error(thread.NotSent(t)))
@@ -35,7 +39,7 @@ func comeHere(c *app.Call, repo *git.Repo, t thread.Thread) (thread.Thread, erro
 	if in != nil && !in.Missing {
 		dir = in.Dir
 		if sent := owned.Sent; sent != nil {
-			if _, err := forward(c, repo, t, in.Head, git.Commit(sent.Tip)); err != nil {
+			if err := forward(c, repo, t, in.Head, git.Commit(sent.Tip)); err != nil {
 				return t, err
 			}
 		}
@@ -61,7 +65,7 @@ func comeHere(c *app.Call, repo *git.Repo, t thread.Thread) (thread.Thread, erro
 		}
 	}
 	err = between(c, func(s *thread.State, stamp thread.Stamp) (thread.Thread, error) {
-		if err := s.MayBringCode(t.ID, c.Project().IsHere, stamp); err != nil {
+		if err := mayCome(s); err != nil {
 			return t, err
 		}
 		if err := c.RespectClaim(s, string(t.ID), stamp); err != nil {
@@ -109,17 +113,10 @@ func branchAgain(c *app.Call, repo *git.Repo, t thread.Thread) (at git.Commit, e
 	return at, unlessMoved(repo.UpdateRef(c.Context(), "refs/heads/"+t.Branch, at, "", "leslie: from "+sent.Machine))
 }
 
-// CatchUp moves the branch of a thread whose worktree is here, in a project on several machines, forward to what others
-// have sent or pushed of it since. W816 says what prevents that, and W809 names commits that stay beside the branch.
-func CatchUp(c *app.Call, t thread.Thread) {
+// catchUp moves the branch of a thread whose worktree is here, in a project on several machines, forward to what others
+// have sent or pushed of it since. W809 names commits that stay beside the branch.
+func catchUp(c *app.Call, repo *git.Repo, t thread.Thread) {
 	if c.Project().Machine() == "" || t.OwnedCode().State != thread.CodeReady {
-		return
-	}
-	look := c.ForCommand("code")
-	look.ReadOnly()
-	repo, err := RepoOf(look, t)
-	c.Warn(look.Warnings()...)
-	if err != nil {
 		return
 	}
 	tip, err := repo.Branch(c.Context(), t.Branch)
@@ -127,31 +124,38 @@ func CatchUp(c *app.Call, t thread.Thread) {
 		return
 	}
 	u, ahead := pushed(c.Context(), repo, t, tip)
-	if !ahead || u.Behind > 0 {
-		WarnOfPushed(c.Context(), c, repo, t, tip)
-		return
-	}
-	if _, err := forward(c, repo, t, tip, u.Commit); codes.Of(err) != nil {
-		why := &notCome{reason: codes.Reason(err), brings: mergeLine(c, t, u.Name)}
-		why.warn(c, t.ID, u.Name)
+	if ahead && (u.Behind > 0 || forward(c, repo, t, tip, u.Commit) != nil) {
+		c.Warn(t.CodeBehind(u.Name, u.Ahead, mergeLine(c, t, u.Name)))
 	}
 }
 
-// forward moves a branch that is checked out here, and is at from, to a later commit of it, with its files, and reports
-// whether it did. A branch that has commits of its own stays where it is. Errors: T805, T806, T808.
-func forward(c *app.Call, repo *git.Repo, t thread.Thread, from, to git.Commit) (moved bool, err error) {
+// CatchUp moves the branch of a thread whose worktree is here forward to what others have sent or pushed of it since. W816
+// says what did not come, and W809 names commits that stay beside the branch.
+func CatchUp(c *app.Call, t thread.Thread) {
+	look := c.ForCommand("code")
+	look.ReadOnly()
+	repo, err := RepoOf(look, t)
+	c.Warn(look.Warnings()...)
+	if err == nil {
+		catchUp(c, repo, t)
+	}
+}
+
+// forward moves a branch that is checked out here, and is at from, to a later commit of it, with its files. A branch that
+// has commits of its own stays where it is. Errors: T805, T806, T808.
+func forward(c *app.Call, repo *git.Repo, t thread.Thread, from, to git.Commit) error {
 	if to == from {
-		return false, nil
+		return nil
 	}
 	if ahead, err := repo.Contains(c.Context(), to, from); err != nil || !ahead {
-		return false, err
+		return err
 	}
-	err = repo.Land(c.Context(), git.Landing{Branch: t.Branch, Old: from, New: to})
+	err := repo.Land(c.Context(), git.Landing{Branch: t.Branch, Old: from, New: to})
 	if e := codes.Of(err); codes.Has(err, codes.LandingBlocked) {
-		return false, e.WithHint("Commit or move these files in the worktree that has " + t.Branch + " checked out here (git worktree list), then repeat the call").
+		return e.WithHint("Commit or move these files in the worktree that has " + t.Branch + " checked out here (git worktree list), then repeat the call").
 			WithNext("leslie code " + string(t.ID))
 	}
-	return err == nil, err
+	return err
 }
 
 // between records an operation that is not the answer of the caller's request.

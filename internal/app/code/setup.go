@@ -72,7 +72,6 @@ func Setup(c *app.Call, in SetupRequest) (*SetupResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	CatchUp(c, t)
 	if t.OwnedCode().State == thread.CodeElsewhere {
 		if t, err = comeHere(c, repo, t); err != nil {
 			return nil, err
@@ -115,6 +114,7 @@ func Setup(c *app.Call, in SetupRequest) (*SetupResult, error) {
 	if err != nil || c.Replayed() {
 		return d, err
 	}
+	catchUp(c, repo, t)
 	up := SetupRun{C: c, ID: t.ID, Dir: dir, Folder: WorkFolder(c, repo.Top, dir), Slot: t.OwnedCode().Slot}
 	outcome, at, err := up.Run()
 	if err != nil {

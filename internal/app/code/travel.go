@@ -90,7 +90,7 @@ func send(c *app.Call, repo *git.Repo, t thread.Thread, travel app.Travel) (*thr
 	next := &thread.CodeSent{
 		Machine: c.Project().Machine(), At: c.Now(), Tip: string(tip), Uncommitted: uncommittedIn(c, repo, t),
 	}
-	if was := code.Sent; was != nil && was.Machine != next.Machine {
+	if was := code.Sent; code.Machine == next.Machine && was != nil && was.Machine != next.Machine {
 		if next.Includes, err = repo.Contains(ctx, tip, git.Commit(was.Tip)); err != nil {
 			next.Includes = false // git does not have it
 		}
@@ -338,7 +338,8 @@ func commitsCome(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeS
 			return err
 		}
 	}
-	return &notCome{reason: lacks.Error(), hint: fetch + " brings what the others have pushed; then repeat the call. What that does not bring has to be pushed on " + sent.Machine + " first", next: fetch}
+	hint := fetch + " brings what the others have pushed; then repeat the call. What that does not bring has to be pushed on " + sent.Machine + " first"
+	return &notCome{reason: lacks.Error(), hint: hint, next: fetch}
 }
 
 // mostLandings is how many of the newest landings on a branch are looked for.

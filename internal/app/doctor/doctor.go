@@ -179,12 +179,7 @@ func remoteProblems(c *app.Call) (found []Finding) {
 		found = append(found, Finding{Code: string(codes.RemoteDamaged), Path: at, Message: codes.Reason(lines.Err()) + "; " +
 			"leslie remote restore --creds FILE, on a machine that has all operations, makes the log anew"})
 	}
-	said := map[string]bool{}
-	for _, one := range content.Damaged {
-		if said[one.What] { // several blobs may be of one list
-			continue
-		}
-		said[one.What] = true
+	for _, one := range projects.DistinctDamage(content.Damaged) {
 		heals := "leslie remote restore --creds FILE on a machine that has it stores it again"
 		if one.Here {
 			heals = "this machine has it, and leslie remote restore --creds FILE stores it again"

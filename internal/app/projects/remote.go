@@ -44,6 +44,14 @@ type RemoteInitRequest struct {
 // Faults returns what is wrong with the request.
 func (in RemoteInitRequest) Faults(name app.Names) []app.Fault { return urlFaults(name, in.URL) }
 
+// otherURLFaults is urlFaults for an address that need not be given.
+func otherURLFaults(name app.Names, url string) []app.Fault {
+	if url == "" {
+		return nil
+	}
+	return urlFaults(name, url)
+}
+
 func urlFaults(name app.Names, url string) []app.Fault {
 	k := app.NewChecks(name)
 	switch {
@@ -394,7 +402,7 @@ func Connect(ctx context.Context, env app.Environment, caller app.Caller, r app.
 	if err == nil && in.Machine != "" {
 		killed, failed := finishReplacing(c, "own")
 		if killed != nil { // a call before
-			d.Kept, d.Alone, d.Notes, d.Operations = killed.Kept, killed.Alone, killed.Notes, killed.Operations
+			d.Kept, d.Alone, d.Notes, d.Operations, d.Renewed = killed.Kept, killed.Alone, killed.Notes, killed.Operations, killed.Renewed
 		}
 		err = failed
 	}
@@ -596,6 +604,22 @@ type RemoteCheckRequest struct {
 // DamagedContent is content that no server has as it was stored.
 type DamagedContent = doctor.DamagedContent
 
+// DistinctDamage returns the first of each content that people cannot tell apart: several blobs may be of one list.
+func DistinctDamage(all []DamagedContent) (distinct []DamagedContent) {
+	type shown struct {
+		what string
+		here bool
+	}
+	said := map[shown]bool{}
+	for _, one := range all {
+		if at := (shown{one.What, one.Here}); !said[at] {
+			said[at] = true
+			distinct = append(distinct, one)
+		}
+	}
+	return distinct
+}
+
 // RemoteCheckResult is how servers are set up.
 type RemoteCheckResult struct {
 	Fine bool `json:"fine"`
@@ -607,12 +631,7 @@ type RemoteCheckResult struct {
 }
 
 // Faults returns what is wrong with the request.
-func (in RemoteCheckRequest) Faults(name app.Names) []app.Fault {
-	if in.URL == "" {
-		return nil
-	}
-	return urlFaults(name, in.URL)
-}
+func (in RemoteCheckRequest) Faults(name app.Names) []app.Fault { return otherURLFaults(name, in.URL) }
 
 // RemoteCheck reads the settings of the project's servers, or of those of the request, and
 // of the project every line of its log and all content. Errors: T402 if the settings are not
@@ -681,10 +700,7 @@ type RemoteRestoreRequest struct {
 
 // Faults returns what is wrong with the request.
 func (in RemoteRestoreRequest) Faults(name app.Names) []app.Fault {
-	if in.URL == "" {
-		return nil
-	}
-	return urlFaults(name, in.URL)
+	return otherURLFaults(name, in.URL)
 }
 
 // RemoteRestoreResult is the log that was made, or left as it was.
@@ -715,14 +731,9 @@ func RemoteRestore(c *app.Call, in RemoteRestoreRequest) (*RemoteRestoreResult, 
 		return nil, codes.PermissionDenied.New(fact.Of("capability", "restoring the project's log")).
 			WithHint("A person decides that, on the machine that knows most").WithNext("leslie remote status")
 	}
-	creds, err := useCredentials(c, in.Credentials)
+	l, creds, err := atServers(c, l, in.URL, in.Credentials)
 	if err != nil {
 		return nil, err
-	}
-	if in.URL != "" {
-		if l, err = elsewhere(c, l, in.URL); err != nil {
-			return nil, err
-		}
 	}
 	made, report, err := makeLog(*c.Project().Environment(), c.Context(), l.Remote)
 	sealed := errors.Is(err, ledger.ErrSealed) // a restore was interrupted

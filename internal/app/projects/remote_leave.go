@@ -213,6 +213,16 @@ func notLinked(c *app.Call, reason string) error {
 	return codes.InvalidArgument.New(fact.Of("reason", reason)).WithHint(hint).WithNext("leslie help remote")
 }
 
+// atServers lets a call go on with the credentials in a file, "" for those that it has, and with the servers at another
+// address, "" for those of the link. It returns the link to them, and the credentials. Errors: T509, T903.
+func atServers(c *app.Call, l *replica.Link, url, file string) (*replica.Link, []byte, error) {
+	creds, err := useCredentials(c, file)
+	if err == nil && url != "" {
+		l, err = elsewhere(c, l, url)
+	}
+	return l, creds, err
+}
+
 // elsewhere lets a call go on with servers at another address, and returns the link to them.
 func elsewhere(c *app.Call, was *replica.Link, url string) (*replica.Link, error) {
 	remote, named := splitURL(url)
@@ -258,11 +268,7 @@ func RemoteMove(c *app.Call, in RemoteMoveRequest) (*RemoteMoveResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	creds, err := useCredentials(c, in.Credentials)
-	if err != nil {
-		return nil, err
-	}
-	to, err := elsewhere(c, l, in.URL)
+	to, creds, err := atServers(c, l, in.URL, in.Credentials)
 	if err != nil {
 		return nil, err
 	}
@@ -274,8 +280,9 @@ func RemoteMove(c *app.Call, in RemoteMoveRequest) (*RemoteMoveResult, error) {
 	}
 	if _, _, err := c.Store().Head(c.Context()); err != nil {
 		if shared, failed := c.Store().Shared(c.Context()); failed == nil && shared.Common < min(shared.Own, shared.Log) {
-			return nil, codes.Of(err).WithHint("The log there went on without what only this machine has: leslie remote rejoin " + d.URL + " keeps that beside the project, and makes a new copy of that log").
-				WithNext("leslie remote rejoin " + d.URL + " --dry-run")
+			rejoin := "leslie remote rejoin " + d.URL
+			return nil, codes.Of(err).WithHint("The log there went on without what only this machine has: " + rejoin +
+				" keeps that beside the project, and makes a new copy of that log").WithNext(rejoin + " --dry-run")
 		}
 		return nil, err
 	}

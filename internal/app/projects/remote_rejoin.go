@@ -30,12 +30,7 @@ type RemoteRejoinRequest struct {
 }
 
 // Faults returns what is wrong with the request.
-func (in RemoteRejoinRequest) Faults(name app.Names) []app.Fault {
-	if in.URL == "" {
-		return nil
-	}
-	return urlFaults(name, in.URL)
-}
+func (in RemoteRejoinRequest) Faults(name app.Names) []app.Fault { return otherURLFaults(name, in.URL) }
 
 // RemoteRejoinResult is what only this machine has, and where it is now.
 type RemoteRejoinResult struct {
@@ -95,14 +90,9 @@ func RemoteRejoin(c *app.Call, in RemoteRejoinRequest) (*RemoteRejoinResult, err
 		return nil, codes.PermissionDenied.New(fact.Of("capability", "giving up what only this machine has")).
 			WithHint("A person decides that: --dry-run shows what the log lacks").WithNext("leslie remote rejoin --dry-run")
 	}
-	creds, err := useCredentials(c, in.Credentials)
+	l, creds, err := atServers(c, l, in.URL, in.Credentials)
 	if err != nil {
 		return nil, err
-	}
-	if in.URL != "" {
-		if l, err = elsewhere(c, l, in.URL); err != nil {
-			return nil, err
-		}
 	}
 	c.ReadHere()
 	d := &RemoteRejoinResult{

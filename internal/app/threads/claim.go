@@ -156,9 +156,6 @@ func finishMade(c *app.Call, id string) {
 func beginTaken(c *app.Call, d *ClaimResult) *ClaimResult {
 	if d != nil && d.taken && !c.InBatch() {
 		_ = c.Fetch(*d.ThreadID) // whoever looks at the thread is told
-		if t, err := code.Owner(c, string(*d.ThreadID), thread.CodeReady); err == nil {
-			code.CatchUp(c, t)
-		}
 		d.Worktree, d.Elsewhere = BringCode(c, *d.ThreadID)
 		d.Brought = BeginWithDependencies(c, *d.ThreadID)
 	}

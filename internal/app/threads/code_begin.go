@@ -20,13 +20,17 @@ import (
 // This file lets work on code begin with the code that it depends on.
 
 // BringCode makes a worktree here for a thread whose code is on another machine, and returns it, "" for none. W816 says
-// why that cannot be; elsewhere is that machine then.
+// why that cannot be; elsewhere is that machine then. One that is here gets what others have sent since: see CatchUp.
 func BringCode(c *app.Call, id thread.ThreadID) (worktree, elsewhere string) {
 	if c.Project().Machine() == "" {
 		return "", ""
 	}
-	t, err := code.Owner(c, string(id), thread.CodeElsewhere)
+	t, err := code.Owner(c, string(id), thread.CodeElsewhere, thread.CodeReady)
 	if err != nil {
+		return "", ""
+	}
+	if t.OwnedCode().State == thread.CodeReady {
+		code.CatchUp(c, t)
 		return "", ""
 	}
 	c.Warn(t.UncommittedElsewhere(c.Project().Machine())...)

@@ -236,7 +236,6 @@ func matchedFile(c *app.Call, id thread.ThreadID, name string) (bool, error) {
 
 // codeFile reads a file of a thread's worktree, or where that is not here, of its branch.
 func codeFile(c *app.Call, t thread.Thread, name string) ([]byte, error) {
-	dir := code.WorktreeDir(c, t)
 	if owned := t.OwnedCode(); owned != nil && owned.State != thread.CodeReady {
 		content, _, err := code.FileOf(c, t.ID, name)
 		if codes.Has(err, codes.ScopeNotFound) {
@@ -244,6 +243,7 @@ func codeFile(c *app.Call, t thread.Thread, name string) ([]byte, error) {
 		}
 		return content, err
 	}
+	dir := code.WorktreeDir(c, t)
 	if dir == "" {
 		return nil, thread.NoCode(t.ID, "it has no worktree").WithNext("leslie status " + string(t.ID))
 	}

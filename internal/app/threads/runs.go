@@ -29,8 +29,6 @@ type RunLine struct {
 	// FailedChecks are the names of checks of its code that failed last.
 	FailedChecks []string `json:"failedChecks,omitempty"`
 	Next         string   `json:"next"` // the command that goes on with it, or shows more
-
-	elsewhere bool // on another machine, which has its log
 }
 
 // RunOutcome says in a word how a run stands.
@@ -73,19 +71,18 @@ func OutcomeOf(r app.RunRecord) RunOutcome {
 	return OutcomeFailed
 }
 
-// next is the command that goes on with a run, or shows more of it.
-func (l *RunLine) next() string {
-	id := string(l.ThreadID)
+// next is the command that goes on with a run, or shows more of it, on a machine: each has the logs of its own runs.
+func (l *RunLine) next(machine string) string {
+	id, hasLog := string(l.ThreadID), l.Machine == "" || l.Machine == machine
 	switch l.Result {
 	case OutcomeLimit:
 		if l.Ready {
 			return "leslie run " + id
 		}
 	case OutcomeRunning:
-		if l.elsewhere {
-			return "leslie status " + id
+		if hasLog {
+			return "leslie run log " + id + " --follow"
 		}
-		return "leslie run log " + id + " --follow"
 	case OutcomeWanted:
 		return "leslie run list"
 	case OutcomeParked:
@@ -101,10 +98,10 @@ func (l *RunLine) next() string {
 		}
 		return "leslie diff " + id
 	}
-	if l.elsewhere {
-		return "leslie status " + id
+	if hasLog {
+		return "leslie run log " + id
 	}
-	return "leslie run log " + id
+	return "leslie status " + id
 }
 
 // stillThere leaves out the paths in the project's checkout that somebody has removed by now.
@@ -225,7 +222,6 @@ func (d *SummaryResult) addRuns(c *app.Call, all []thread.Thread, since time.Tim
 		line := RunLine{ThreadID: t.ID, Title: t.Title, ThreadStatus: t.Status, RunRecord: *app.LastRunOf(c, t)}
 		line.Result, line.Total = OutcomeOf(line.RunRecord), app.OrZero(thread.RunsOf(t)).Used
 		line.Elsewhere = stillThere(c, line.Elsewhere)
-		line.elsewhere = line.Machine != "" && line.Machine != c.Project().Machine()
 		if owned := t.OwnedCode(); owned != nil {
 			owners = append(owners, t.ID)
 			for _, e := range owned.FailedChecks() {
@@ -239,7 +235,7 @@ func (d *SummaryResult) addRuns(c *app.Call, all []thread.Thread, since time.Tim
 		l := &d.Runs[i]
 		agents.SayLimit(c, limits, &l.RunRecord)
 		l.Changes = amounts[l.ThreadID]
-		l.Next = l.next()
+		l.Next = l.next(c.Project().Machine())
 	}
 	loop, err := c.Store().Loop()
 	ended := !loop.Held && !loop.Killed && loop.Ended.After(since)

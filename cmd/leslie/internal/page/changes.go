@@ -91,9 +91,10 @@ func LeftText(l app.CodeLeft, worktree string) string {
 	case l.Beside != "" && l.Files == 0:
 		return commits + ", which " + l.Machine + " has beside its branch (" + beside + ")"
 	case l.Beside != "":
-		return commits + ", which " + l.Machine + " has beside its branch, and " + files + " (commit there, then " + publish + "; " + beside + ")"
+		return commits + ", which " + l.Machine + " has beside its branch, and " + files +
+			" (commit there, then " + publish + "; " + beside + ")"
 	case l.Files > 0 && l.Commits == 0 && l.Free:
-		return text + ", which " + l.Machine + " does not have (leslie code setup " + string(l.ThreadID) + " makes it the thread's, then commit there)"
+		hand = "leslie code setup " + string(l.ThreadID) + " makes it the thread's, then commit there"
 	case l.Machine == "":
 		return text + ", which no other machine has (" + hand + ")"
 	}

@@ -28,7 +28,8 @@ func (d remoteConfigText) Text(p *page.Page) {
 		p.Field("start", line)
 	}
 	if len(d.Start) > 1 {
-		p.Line("copy each NAME.conf to the machine of its server, and correct its paths there (store_dir, and those of a certificate)")
+		p.Line("copy each NAME.conf to the machine of its server, and correct its paths there (store_dir, and those of " +
+			"a certificate)")
 	}
 	p.Field("first machine", d.Init)
 	p.Field("other machines", d.Connect+", with the PROJECT that the first prints and a copy of writer.creds")
@@ -256,8 +257,9 @@ func RemoteRejoin() *cli.Command {
 		Detail: "For a machine that says T512 because the log was made anew without operations that it had made " +
 			"or seen, and went on. Lists them, moves this machine's copy into .leslie-parted-1 beside it, and makes a " +
 			"new one, under the same name: claims and worktrees that the log knows are its own again. Branches and " +
-			"worktrees stay; a branch whose name another thread of the log has becomes NAME-own. Nothing is deleted: read the old copy there with --offline, " +
-			"and do again what you need of it. With URL: where the log is on other servers now.",
+			"worktrees stay; a branch whose name another thread of the log has becomes NAME-own. Nothing is deleted: " +
+			"read the old copy there with --offline, and do again what you need of it. With URL: where the log is on " +
+			"other servers now.",
 		Example: "leslie remote rejoin --dry-run", Operands: []cli.Operand{urlOperand(false)},
 		Flags: []cli.Flag{cli.Toggle("dry-run", "show what the log lacks, and change nothing"), credsFlag()},
 		Run: func(c *cli.Call) (cli.Data, error) {
@@ -355,16 +357,12 @@ func (d remoteCheckText) Text(p *page.Page) {
 // damagedText names content that no server has whole, once what several pieces of it belong to; here says how this
 // machine has it.
 func damagedText(p *page.Page, name string, all []projects.DamagedContent, here string) {
-	said := map[string]bool{}
-	for _, one := range all {
+	for _, one := range projects.DistinctDamage(all) {
 		where := "not on this machine"
 		if one.Here {
 			where = here
 		}
-		if text := one.What + " (" + where + ")"; !said[text] {
-			said[text] = true
-			p.Field(name, text)
-		}
+		p.Field(name, one.What+" ("+where+")")
 	}
 }
 
@@ -528,18 +526,13 @@ func Connect() *cli.Command {
 
 type publishText struct{ *projects.PublishResult }
 
-// why says why commits are not sent, unless a warning does.
-func (d publishText) why() string {
-	if d.TravelOff {
-		return ", because code.travel is off in your configuration (git push takes them on)"
-	}
-	return ""
-}
-
 func (d publishText) Text(p *page.Page) {
 	switch {
-	case len(d.Threads) == 0 && d.NotSent:
-		p.Line("nothing was published: commits stay on this machine%s", d.why())
+	case len(d.Threads) == 0 && d.TravelOff:
+		p.Line("nothing was published: commits stay on this machine, because code.travel is off in your configuration " +
+			"(git push takes them on)")
+	case len(d.Threads) == 0 && d.NotSent: // a warning says why
+		p.Line("nothing was published: commits stay on this machine")
 	case len(d.Threads) == 0 && len(d.Left) == 0:
 		p.Line("nothing to publish: what is here has been published")
 	}

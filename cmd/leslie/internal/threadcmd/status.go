@@ -243,10 +243,10 @@ func (StatusText) IsPartialResult() {}
 func (d StatusText) Text(p *page.Page) {
 	threadText(p, d.ThreadRecord)
 	standingText(p, d.ThreadID, d.Standing)
-	unsent := d.Standing != nil && len(d.Standing.NotSent) > 0
-	if text := page.ChangesText(d.Changes); d.Changes != nil && d.Changes.Files > 0 {
+	switch text := page.ChangesText(d.Changes); {
+	case d.Changes != nil && d.Changes.Files > 0:
 		p.Field("changes", text+" (leslie diff "+string(d.ThreadID)+")")
-	} else if !unsent { // it has some, which are not here
+	case d.Standing == nil || len(d.Standing.NotSent) == 0: // else it has some, which are not here
 		p.Field("changes", text)
 	}
 	if d.Mistakes != nil {
