@@ -14,6 +14,7 @@ import (
 	"leslie/internal/ledger"
 	"leslie/store/internal/content"
 	"leslie/store/internal/journal"
+	"leslie/store/internal/saferoot"
 	"leslie/store/internal/state"
 	"leslie/store/replica"
 	"leslie/thread"
@@ -234,7 +235,12 @@ func (s *Store) Leave(ctx context.Context, wait Wait) error {
 		return err
 	}
 	defer w.Unlock()
-	for _, name := range []string{RemoteFile, credentialsFile} {
+	if data, _, err := saferoot.ReadRegular(s.Path(RemoteFile)); err == nil { // else whoever comes back has to know the address
+		if err := s.disk.Replace(leftFile, data); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{RemoteFile, credentialsFile, leavingFile} {
 		if err := s.disk.Remove(s.Path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return s.disk.WriteFailed(err)
 		}

@@ -48,10 +48,10 @@ func Find(start string, opts Options) (*Store, error) {
 		none = none.WithHint("This is a worktree of the repository " + repo + ", which is not there. If the project was moved, go where it is: leslie code repair " +
 			"finds its worktrees").WithNext("leslie help code")
 	} else if sign := w.sign(); sign != "" {
-		none = none.WithHint("A store was here: " + sign + ". Bring its folder " + Dir + " back from a copy, or work where it is. " +
-			"In another copy of the project a person decides which store it has. Of a project on several machines, with the URL that " +
-			"leslie remote status shows on another one: leslie connect URL on a machine that is new to it, leslie connect URL " +
-			"--machine NAME on one that has lost its copy").WithNext("leslie help store")
+		none = none.WithHint("This is a project of leslie: " + sign + ", but its store is not here. In a clone of a project on several machines: " +
+			"leslie connect URL, with the URL that leslie remote status shows on another one; leslie connect URL --machine NAME on one that has lost its copy. " +
+			"If the store was here, bring its folder " + Dir + " back from a copy, or work where it is. In another copy of the project a person " +
+			"decides which store it has").WithNext("leslie help store")
 	}
 	return nil, none
 }

@@ -29,8 +29,10 @@ const (
 	RemoteDir = replica.Dir
 
 	machineFile     = RemoteDir + "/machine"
-	credentialsFile = RemoteDir + "/creds" // of this machine, for the project alone
-	logFile         = RemoteDir + "/log"   // which log this copy last agreed with: see ledger.Head
+	credentialsFile = RemoteDir + "/creds"   // of this machine, for the project alone
+	leavingFile     = RemoteDir + "/leaving" // there while this copy is leaving the project
+	leftFile        = RemoteDir + "/left"    // what RemoteFile said until this copy left the project
+	logFile         = RemoteDir + "/log"     // which log this copy last agreed with: see ledger.Head
 )
 
 // Limits of time.
@@ -47,6 +49,25 @@ func (s *Store) Machine() (string, error) {
 		return "", nil
 	}
 	return string(data), s.disk.ReadFailed(err)
+}
+
+// BeginLeave notes that this copy is going to leave the project, which Leave ends. Errors: T505.
+func (s *Store) BeginLeave() error { return s.disk.Replace(leavingFile, nil) }
+
+// Leaving reports whether this copy was going to leave the project, and has not left.
+func (s *Store) Leaving() bool { return saferoot.Exists(s.Path(leavingFile)) }
+
+// Left is where the log is of a project that this copy has left, nil for none or if it is not known.
+func (s *Store) Left() *replica.Remote {
+	data, _, err := saferoot.ReadRegular(s.Path(leftFile))
+	if err != nil {
+		return nil
+	}
+	r, faults := replica.Decode(data)
+	if len(faults) > 0 {
+		return nil
+	}
+	return &r
 }
 
 // Credentials is the path of the credentials that this copy of a connected project has of its own, ""

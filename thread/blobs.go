@@ -76,6 +76,9 @@ func (t Thread) blobs() (out []NamedBlob) {
 	}
 	if code := t.OwnedCode(); code != nil {
 		for _, sent := range code.AllSent() {
+			if t.Status == Completed && code.LandedAt(sent.Tip) { // git has them where they landed
+				continue
+			}
 			out = append(out, NamedBlob{sent.Bundle, BlobContent, "the commits of '" + string(t.ID) + "' that " + sent.Machine + " has sent"})
 		}
 	}

@@ -278,6 +278,16 @@ func (c *Call) SetContinues(op thread.OperationID) { c.continues = op }
 // Warn adds a warning.
 func (c *Call) Warn(w ...warnings.Warning) { c.warnings.Add(w...) }
 
+// NotHere returns the machines of which commits of a thread are not here, as W816 has said in this call.
+func (c *Call) NotHere(id thread.ThreadID) (machines []string) {
+	for _, w := range c.warnings {
+		if w.Code == warnings.CommitsNotHere && w.Context.Text("threadId") == string(id) {
+			machines = append(machines, w.Context.Text("machine"))
+		}
+	}
+	return machines
+}
+
 // WarnAnew forgets all warnings but the first: what gave the others runs again.
 func (c *Call) WarnAnew(first int) { c.warnings = c.warnings[:first] }
 

@@ -88,11 +88,43 @@ func (r *Repo) Identity(ctx context.Context) (env []string) {
 // Newest returns the newest commits that a revision has and another has not, the newest first, with their first lines.
 func (r *Repo) Newest(ctx context.Context, revision, without string, most int) (all []CommitSummary, err error) {
 	out, err := r.at(ctx, command{args: []string{"log", "--format=%H %s", "--max-count=" + strconv.Itoa(most), revision, "^" + without, "--"}})
+	return summaries(out), broken(err)
+}
+
+// summaries reads lines with a commit and its subject.
+func summaries(out []byte) (all []CommitSummary) {
 	for line := range strings.Lines(string(out)) {
 		id, subject, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		all = append(all, CommitSummary{Commit: Commit(id), Subject: subject})
 	}
-	return all, broken(err)
+	return all
+}
+
+// mostDangling is how many commits Dangling returns at most.
+const mostDangling = 5
+
+// Dangling returns commits that go on from another one and that no branch, no other ref and no other commit has, the
+// newest first: the last ones of branches that were deleted. Git looks at all objects for it.
+func (r *Repo) Dangling(ctx context.Context, from Commit) (all []CommitSummary, err error) {
+	out, err := r.at(ctx, command{args: []string{"fsck", "--dangling", "--no-reflogs", "--connectivity-only", "--no-progress"}})
+	if err != nil {
+		return nil, broken(err)
+	}
+	var later []string
+	for line := range strings.Lines(string(out)) {
+		if id, is := strings.CutPrefix(strings.TrimSpace(line), "dangling commit "); is {
+			if after, err := r.Contains(ctx, Commit(id), from); err != nil || !after {
+				continue
+			}
+			later = append(later, id)
+		}
+	}
+	if len(later) == 0 {
+		return nil, nil
+	}
+	args := []string{"log", "--no-walk=sorted", "--format=%H %s", "--max-count=" + strconv.Itoa(mostDangling)}
+	out, err = r.at(ctx, command{args: append(args, later...)})
+	return summaries(out), broken(err)
 }
 
 // BranchWith returns a branch that has a commit, none of those that are named; "" for none.

@@ -431,7 +431,7 @@ func (cmd command) wipes() string {
 			}
 		case c.has([]string{"git", "stash"}, false):
 			if options := c.optionsOf("stash"); strings.Contains(options.short, "a") || options.has("--all") {
-				return "git stash --all puts away what git ignores, the project's store " + storeName + " too; use git stash -u"
+				return "git stash --all puts away what git ignores, the project's store " + storeName + " too; commit on the branch instead"
 			}
 		}
 	}

@@ -58,17 +58,26 @@ func (l *Link) Announce(ctx context.Context, now *state.Loaded, next *statefile.
 	if errors.Is(err, ledger.ErrConflict) {
 		return ErrBehind
 	}
-	if err != nil && ctx.Err() == nil && sending.Err() != nil && !errors.Is(err, ledger.ErrUnreachable) {
-		err = errors.Join(ledger.ErrUnknown, err)
-	}
-	if ctx.Err() == nil && sending.Err() != nil && errors.Is(err, ledger.ErrUnreachable) {
-		err = fmt.Errorf("%w for %s; too few of them may be there", ledger.ErrUnreachable, appendFor)
-	}
 	if err != nil {
+		if ctx.Err() == nil && sending.Err() != nil {
+			err = inTime(err)
+		}
 		return Error(ctx, err, op.ID)
 	}
 	op.Chain, op.Machine = Sum(line.Data), l.Machine
 	return nil
+}
+
+// inTime is an error of an append that has not ended within appendFor: only one that says that nothing was sent says so
+// still.
+func inTime(err error) error {
+	switch {
+	case errors.Is(err, ledger.ErrUnknown): // ErrUnreachable may be its cause
+		return err
+	case errors.Is(err, ledger.ErrUnreachable):
+		return fmt.Errorf("%w for %s; too few of them may be there", ledger.ErrUnreachable, appendFor)
+	}
+	return errors.Join(ledger.ErrUnknown, err)
 }
 
 // Unsent is an error of storing content: whatever became of that, no operation was sent.

@@ -121,14 +121,17 @@ func landingGone(ctx context.Context, repo *git.Repo, t thread.Thread, l thread.
 }
 
 // CheckStillLanded returns T802 for a thread whose worktree was removed because its code had landed on a branch, if
-// that has it no longer, with the line that helps. Errors: T801, too.
+// that has it no longer, and for one that has landed on another machine, if the branch here does not have that yet, with
+// the line that helps. Errors: T801, too.
 func CheckStillLanded(c *app.Call, t thread.Thread, branch string) error {
 	code := t.OwnedCode()
 	l, landed := code.LastLanded()
-	if code.State != thread.CodeRemoved || code.Removed == nil || !landed && !code.Removed.Landed {
+	removed := code.State == thread.CodeRemoved && code.Removed != nil && (landed || code.Removed.Landed)
+	kept := code.State == thread.CodeElsewhere && landed && code.Sent != nil && code.LandedAt(code.Sent.Tip)
+	if !removed && !kept {
 		return nil
 	}
-	if on := cmp.Or(l.Onto, app.BranchOf(code.Target)); on != branch && l.Into == "" {
+	if on := cmp.Or(l.Onto, app.BranchOf(code.Target)); removed && on != branch && l.Into == "" {
 		return thread.NoCode(t.ID, "its worktree was removed when it had landed on '"+on+"'").
 			WithHint("leslie code restore " + string(t.ID) + " brings its branch and worktree back; then leslie land " + string(t.ID) + " --onto " + branch + " --squash or --rebase brings its own commits there").WithNext("leslie code " + string(t.ID))
 	}
@@ -150,6 +153,8 @@ func CheckStillLanded(c *app.Call, t thread.Thread, branch string) error {
 	case elsewhere:
 		return thread.NoCode(t.ID, "it has landed on another machine, and '"+branch+"' here does not have that ("+short+") yet").
 			WithHint("Bring it with git pull once it is pushed there").WithNext("leslie code " + string(t.ID))
+	case kept:
+		return nil
 	}
 	if gone == RevertedThere {
 		return thread.NoCode(t.ID, "its worktree was removed when it had landed, and '"+branch+"' has reverted that ("+short+") since").

@@ -30,23 +30,31 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 	if err != nil {
 		return nil
 	}
-	owners = slices.DeleteFunc(owners, func(t thread.Thread) bool { // removed ones are many, and few have a worktree left
-		left := func(w git.Listed) bool { return w.Branch == t.Branch }
-		return t.OwnedCode().State == thread.CodeRemoved && !slices.ContainsFunc(worktrees, left)
-	})
-	refs := make([]string, len(owners))
-	for i, t := range owners {
-		refs[i] = "refs/heads/" + t.Branch
+	refsOf := func() (refs []string) {
+		for _, t := range owners {
+			refs = append(refs, "refs/heads/"+t.Branch)
+		}
+		return refs
 	}
-	tips, err := repo.Tips(ctx, refs)
+	tips, err := repo.Tips(ctx, refsOf())
 	if err != nil || len(tips) == 0 {
 		return nil
 	}
+	owners = slices.DeleteFunc(owners, func(t thread.Thread) bool { // removed ones are many, and few have left something
+		left := func(w git.Listed) bool { return w.Branch == t.Branch }
+		tip, sent := tips["refs/heads/"+t.Branch], t.OwnedCode().Sent
+		return t.OwnedCode().State == thread.CodeRemoved && !slices.ContainsFunc(worktrees, left) &&
+			(tip == "" || sent != nil && string(tip) == sent.Tip)
+	})
+	refs := refsOf()
 	here := slices.DeleteFunc(slices.Clone(owners), func(t thread.Thread) bool { return tips["refs/heads/"+t.Branch] == "" })
 	if arrive(look, repo, here...) != nil { // without it a branch seems to have alone what others built on
 		return nil
 	}
 	if tips, err = repo.Tips(ctx, refs); err != nil {
+		return nil
+	}
+	if repo.ReadPrograms(ctx) != nil {
 		return nil
 	}
 	found := make([]*app.CodeLeft, len(owners))
@@ -56,9 +64,16 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 		}
 	})
 	travel, _ := c.Travel() // whoever writes is told of a configuration that cannot be used
-	for _, l := range found {
-		if l != nil {
-			l.Stays = travel == app.TravelOff
+	for i, l := range found {
+		if l == nil {
+			continue
+		}
+		if l.Stays = travel == app.TravelOff; l.Stays && l.Commits > 0 && l.Machine == "" {
+			if pushed, err := repo.Fetched(ctx, l.Branch, tips[refs[i]]); err == nil && pushed {
+				l.Commits = 0
+			}
+		}
+		if l.Commits+l.Files > 0 {
 			all = append(all, *l)
 		}
 	}

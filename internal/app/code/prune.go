@@ -101,7 +101,7 @@ func Prune(c *app.Call, in PruneRequest) (*PruneResult, error) {
 			if err != nil {
 				return d, err
 			}
-			if found {
+			if found || !t.Status.Terminated() { // it goes on elsewhere
 				continue
 			}
 		}
@@ -221,6 +221,9 @@ func removeLeft(c *app.Call, in RemoveRequest) (*RemoveResult, error) {
 	elsewhere := thread.CodeElsewhere
 	d := &RemoveResult{ThreadID: t.ID, State: &elsewhere, Branch: t.Branch, Worktree: left.Dir, BranchKept: true,
 		DryRun: in.DryRun, Revision: t.Revision}
+	if tip, err := repo.Branch(c.Context(), t.Branch); err == nil && tip != "" {
+		d.Besides, _ = besides(c.Context(), repo, t, tip) // git may not say it
+	}
 	if in.DryRun {
 		c.ReadOnly()
 		return d, nil

@@ -69,6 +69,9 @@ type RemoveResult struct {
 	Worktree string            `json:"worktree"` // absolute
 	// BranchKept: the branch is still there.
 	BranchKept bool `json:"branchKept"`
+	// Besides, of what was left here of a thread on another machine, is how many commits the branch has that the
+	// thread's own, and where it landed, lack.
+	Besides int `json:"besides,omitempty"`
 	// Rescue is what keeps work that was not committed, absent if there was none.
 	Rescue *RescuedWork `json:"rescue,omitempty"`
 	// Ref keeps the commits of the branch and what was not committed; "" if a branch has all of

@@ -30,8 +30,12 @@ type RestoreResult struct {
 	Rescued string `json:"rescued,omitempty"`
 	// BranchMade is the commit, the last that was sent to the other machines, at which the branch was made again,
 	// because somebody had deleted it; absent if it was there.
-	BranchMade string          `json:"branchMade,omitempty"`
-	Revision   thread.Revision `json:"revision"`
+	BranchMade string `json:"branchMade,omitempty"`
+	// Later are commits that go on from there and that no branch has, as far as git has found them; null if it did not
+	// look to the end.
+	Later    []git.CommitSummary `json:"later,omitempty"`
+	Searched bool                `json:"searched,omitempty"`
+	Revision thread.Revision     `json:"revision"`
 	app.Change
 }
 
@@ -243,6 +247,12 @@ func (m *codeRestore) record() (*RestoreResult, error) {
 	})
 	if err != nil {
 		return nil, err // the same call repeated finds the worktree whole
+	}
+	if m.again != "" {
+		ctx, end := c.Project().Environment().Timeout(c.Context(), OverlapTime)
+		d.Later, err = m.repo.Dangling(ctx, m.again)
+		d.Searched = err == nil
+		end()
 	}
 	if m.made {
 		d.SetChanged(true)

@@ -378,17 +378,23 @@ func WarnOfLandingsElsewhere(c *app.Call, branch string) {
 		return
 	}
 	var lacks []string
+	pushed := true
 	for _, l := range all[:min(len(all), mostLandings)] {
 		if has, err := repo.Contains(c.Context(), tip, git.Commit(l.Commit)); err == nil && has {
 			continue
 		} // an error may say that the commit is not here
 		if elsewhere, err := landedElsewhere(c.Context(), repo, l.code, l.CodeLanded); err == nil && elsewhere {
 			lacks = append(lacks, string(l.id))
+			there, err := repo.Resolve(c.Context(), l.Commit)
+			pushed = pushed && err == nil && there != "" // it was fetched
 		}
 	}
 	if len(lacks) > 0 {
-		here := thread.Thread{ID: thread.ThreadID(branch)}
-		c.Warn(here.CodeBehind("other machines, which landed "+app.Joined(lacks), len(lacks), "git pull --no-rebase"))
+		from := "other machines, which landed " + app.Joined(lacks)
+		if !pushed {
+			from += " and have to push it first"
+		}
+		c.Warn(thread.Thread{ID: thread.ThreadID(branch)}.CodeBehind(from, len(lacks), "git pull --no-rebase"))
 	}
 }
 

@@ -109,6 +109,8 @@ type Item struct {
 	Lost []string `json:"lost,omitempty"`
 	// Undo is the line that takes the landing back, or where only the worktree went, brings that back.
 	Undo string `json:"undo,omitempty"`
+	// NotHere has the machines of which commits of the thread are not here.
+	NotHere []string `json:"notHere,omitempty"`
 	// Error says why it has not landed, if several were to.
 	Error *merges.LandingFailure `json:"error,omitempty"`
 	// Merge is the merge in full.
@@ -241,6 +243,7 @@ func land(c *app.Call, at landsAt, in Request) (*Item, error) {
 	case item.Commit != nil:
 		item.Changes = code.LandedAmount(c, at.thread.ID)
 	}
+	item.NotHere = c.NotHere(at.thread.ID)
 	hasLanded := result.Status == merging.Merged || result.Status == merging.NothingToDo &&
 		(item.Changes != nil && item.Changes.Landed || at.thread.OwnedCode().State == thread.CodeRemoving)
 	landing := thread.OperationID("")

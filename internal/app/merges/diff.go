@@ -78,6 +78,8 @@ type DiffResult struct {
 	// where there is none, or only artifacts are compared.
 	Code  *code.Changes `json:"code"`
 	Files []FileDiff    `json:"files"` // artifacts, null if only code is compared
+	// NotHere has the machines of which commits of the thread are not here.
+	NotHere []string `json:"notHere,omitempty"`
 	// Pending is the landing of the thread's code that waits; "" for none.
 	Pending thread.MergeID `json:"pending,omitempty"`
 	// BothCode: two threads are compared that both own code, which is not.
@@ -228,6 +230,7 @@ func (d *DiffResult) addCode(c *app.Call, in DiffRequest, owner thread.Thread, p
 		return nil
 	default:
 		d.Code, err = code.ChangesOf(c, owner, !in.Stat)
+		d.NotHere = c.NotHere(owner.ID)
 	}
 	if err != nil || d.Code == nil {
 		return err

@@ -222,7 +222,9 @@ func SentTip(ctx context.Context, repo *git.Repo, code *thread.Code, tip git.Com
 // where its worktree was last.
 func BranchGone(repo *git.Repo, t thread.Thread) *codes.Error {
 	err := thread.NoCode(t.ID, "its branch '"+t.Branch+"' is gone").WithNext("leslie code " + string(t.ID))
-	if sent := t.OwnedCode().Sent; sent != nil {
+	if sent := t.OwnedCode().Sent; sent != nil && t.OwnedCode().State == thread.CodeReady {
+		return err.WithHint("leslie code restore " + string(t.ID) + " makes it again where it was sent last (" + sent.Tip[:12] + "), and names later commits that git still has")
+	} else if sent != nil {
 		return err.WithHint("Make it again where it was sent last: git branch " + external.Word(t.Branch) + " " + sent.Tip[:12] +
 			" (git reflog and git fsck --lost-found name what came after)")
 	}
@@ -286,7 +288,7 @@ func (in *codeInputs) add(p *Planning, t thread.Thread, worktrees []git.Listed) 
 		case t.OwnedCode().State == thread.CodeElsewhere && status.Head != tip: // taken, it would leave out what the thread has since
 			return codes.Of(uncommitted(p, t.ID, w.Dir, paths)).WithNext("leslie code " + string(t.ID)).
 				WithHint("That worktree is left from before the thread went to " + t.OwnedCode().Machine + ", and lacks its newest commits. " +
-					"leslie code setup " + string(t.ID) + " brings them into it; commit the files there, or put them aside with git stash -u, then repeat the call")
+					"leslie code setup " + string(t.ID) + " brings them into it; commit the files there, or move them away, then repeat the call")
 		case codeRecord(p).Uncommitted == TakeUncommitted && source.taken == nil:
 			if err := in.take(p, &source, w.Worktree); err != nil {
 				return err

@@ -542,13 +542,17 @@ type RemoteStatusResult struct {
 	Return string `json:"return,omitempty"`
 	// Machines are those that made the last operations, the latest first.
 	Machines []app.Machine `json:"machines"`
+	// Leaving has the threads that were released when this machine began to leave the project, which did not end.
+	Leaving []thread.ThreadID `json:"leaving,omitempty"`
+	// Kept has copies as they were before this machine rejoined the log, or came back to the project.
+	Kept []app.KeptCopy `json:"kept,omitempty"`
 }
 
 // RemoteStatus says how this machine's copy stands, once it has what the log has, as far as that is possible. Errors:
 // those of reading.
 func RemoteStatus(c *app.Call, _ RemoteStatusRequest) (*RemoteStatusResult, error) {
 	c.ReadOnly()
-	d := &RemoteStatusResult{Machines: []app.Machine{}}
+	d := &RemoteStatusResult{Machines: []app.Machine{}, Kept: c.KeptCopies()}
 	l := c.Project().Link()
 	c.ReadHere()
 	v, err := c.Store().View(c.Context(), func(*thread.State) error { return nil })
@@ -578,6 +582,9 @@ func RemoteStatus(c *app.Call, _ RemoteStatusRequest) (*RemoteStatusResult, erro
 	if err != nil {
 		d.Reason, d.Hint = codes.Reason(err), codes.Of(err).Hint()
 		d.Diverged, d.Damaged = codes.Has(err, codes.RemoteDiverged), codes.Has(err, codes.RemoteDamaged)
+	}
+	if _, err := c.View(func(s *thread.State) error { d.Leaving = c.LeavingBegan(s); return nil }); err != nil {
+		return nil, err
 	}
 	d.Machines, err = c.Machines()
 	return d, err

@@ -1,6 +1,8 @@
 package projects
 
 import (
+	"bytes"
+	"os"
 	"slices"
 	"strings"
 
@@ -55,7 +57,7 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 	var ids []thread.ThreadID
 	var owners []thread.Thread
 	v, err := c.View(func(s *thread.State) error {
-		ids, owners, d.Elsewhere, d.Held = nil, s.ThreadsWithCode(), nil, nil
+		ids, owners, d.Elsewhere, d.Held, d.Released = nil, s.ThreadsWithCode(), nil, nil, c.LeavingBegan(s)
 		for t := range s.Threads.All() {
 			ids = append(ids, t.ID)
 			if held := t.Held(c.Now()); held != nil && c.Project().IsHere(held.Holder) {
@@ -74,6 +76,9 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 	}
 	d.Old, d.Revision = c.StoreWarned(warnings.CacheOld), v.Revision
 	if !d.Old && len(d.Held) > 0 {
+		if err := c.Store().BeginLeave(); err != nil {
+			return nil, err
+		}
 		d.giveBack(c)
 	}
 	for _, id := range ids {
@@ -108,7 +113,7 @@ func (d *RemoteLeaveResult) giveBack(c *app.Call) {
 	commit, err := c.Update(c.StoreCall(), func(s *thread.State) (store.Outcome, error) {
 		released, held = nil, nil
 		for _, id := range d.Held {
-			if _, err := s.Release(string(id), "its machine leaves the project", c.Stamp()); err != nil {
+			if _, err := s.Release(string(id), app.LeavesProject, c.Stamp()); err != nil {
 				held = append(held, id)
 			} else {
 				released = append(released, id)
@@ -117,8 +122,11 @@ func (d *RemoteLeaveResult) giveBack(c *app.Call) {
 		return store.Outcome{}, nil
 	})
 	if err == nil {
-		d.Released, d.Held, d.Revision = released, held, commit.Revision
+		d.Released, d.Held, d.Revision = append(d.Released, released...), held, commit.Revision
 		c.GoOn()
+		for _, id := range released {
+			c.WarnUncommittedHere(id)
+		}
 	}
 }
 
@@ -134,7 +142,11 @@ func returnLine(url, machine string, creds bool) string {
 // wayBack is returnLine for the store of a call that has left a project; "" for another one.
 func wayBack(c *app.Call) string {
 	if was, _ := c.Store().Machine(); was != "" && c.Project().Link() == nil {
-		return returnLine("URL", was, true)
+		url := "URL"
+		if left := c.Store().Left(); left != nil {
+			url = connectURL(*left)
+		}
+		return returnLine(url, was, true)
 	}
 	return ""
 }
@@ -255,6 +267,8 @@ type RemoteMoveResult struct {
 	Project string `json:"project"`
 	URL     string `json:"url"`
 	Was     string `json:"was"`
+	// Credentials: this machine keeps a copy of other credentials than before.
+	Credentials bool `json:"credentials,omitempty"`
 	app.Change
 }
 
@@ -289,8 +303,11 @@ func RemoteMove(c *app.Call, in RemoteMoveRequest) (*RemoteMoveResult, error) {
 	if d.Changed = to.Remote != l.Remote; d.Changed {
 		err = c.Store().Connect(c.Context(), c.LockWait(), to)
 	}
-	if err == nil {
-		err = keepCredentials(c.Store(), creds)
+	if kept := c.Store().Credentials(); err == nil && creds != nil {
+		if was, failed := os.ReadFile(kept); failed != nil || !bytes.Equal(was, creds) {
+			d.Credentials, d.Changed = true, true
+			err = keepCredentials(c.Store(), creds)
+		}
 	}
 	c.SetChanged(d.Changed)
 	return d, err

@@ -52,7 +52,7 @@ type RemoteRejoinResult struct {
 	app.Change
 }
 
-// PartedThread is a thread that the log lacks, or has another of its id. Its worktree stays where it is, and its branch,
+// PartedThread is a thread that the log lacks, has another of its id, or has without its landing. Its worktree stays where it is, and its branch,
 // but for its name where the log's other thread has that.
 type PartedThread struct {
 	ThreadID thread.ThreadID `json:"threadId"`
@@ -65,6 +65,10 @@ type PartedThread struct {
 	LandedOn string `json:"landedOn,omitempty"`
 	// Other: the log has another thread of that id.
 	Other bool `json:"other,omitempty"`
+	// Tip, of a thread that the log has without its landing, is the commit of it that landed; "" for another one.
+	Tip string `json:"tip,omitempty"`
+	// BranchGone is the name of its branch, if that is not there.
+	BranchGone string `json:"branchGone,omitempty"`
 }
 
 // KeptNotes are files of a thread in a store that was kept, which are not as the log has them.
@@ -129,7 +133,8 @@ func (d *RemoteRejoinResult) compare(c *app.Call) error {
 	switch d.Common {
 	case shared.Own:
 		return codes.AlreadyExists.New(fact.Of("id", d.Project)).
-			WithHint("The log has all that this machine knows: there is nothing to rejoin").WithNext("leslie remote status")
+			WithHint("The log has all that this machine knows: there is nothing to rejoin. leslie remote status names copies that are kept").
+			WithNext("leslie remote status")
 	case shared.Log:
 		return replica.EndsEarly(shared.Log, shared.Own)
 	}
@@ -222,9 +227,6 @@ func replaceCopy(c *app.Call, why string, link *replica.Link, in ConnectRequest,
 	return d, err
 }
 
-// unfinished is a file in the folder of a store that is kept, or is going to be, until all that belongs to that is done.
-const unfinished = "unfinished"
-
 // settle finds what only the store has that was put into a folder, renames branches of threads that the log has others
 // of, stores content with the log again that it has lost, and ends the exchange. Errors: those of reading.
 func (d *ConnectResult) settle(c *app.Call, kept string) error {
@@ -250,7 +252,7 @@ func (d *ConnectResult) settle(c *app.Call, kept string) error {
 		return err
 	}
 	d.Renewed, _ = StoreDoctor(c).RenewContent(c.Context()) // what stays away is T513 for whoever looks at it
-	return cannotWrite(kept, os.RemoveAll(filepath.Join(kept, unfinished)))
+	return cannotWrite(kept, os.RemoveAll(filepath.Join(kept, app.UnfinishedMark)))
 }
 
 // finishReplacing ends what a call of replaceCopy began that was killed behind the exchange; nil for nothing. Errors: those
@@ -283,7 +285,7 @@ func keptUnfinished(c *app.Call, why string) (found string, err error) {
 	for _, kept := range folders {
 		at := filepath.Join(kept, newFolder)
 		switch {
-		case !app.Exists(filepath.Join(kept, unfinished)):
+		case !app.Exists(filepath.Join(kept, app.UnfinishedMark)):
 			continue
 		case app.Exists(filepath.Join(kept, store.Dir)):
 			found = kept
@@ -419,15 +421,21 @@ func partedThreads(c *app.Call, before []thread.Thread) ([]PartedThread, error) 
 		at := slices.IndexFunc(now, func(other thread.Thread) bool { return other.ID == t.ID })
 		if at >= 0 {
 			there := now[at].Created
-			if one.Other = !there.At.Equal(t.Created.At) || there.Actor != t.Created.Actor; !one.Other {
+			one.Other = !there.At.Equal(t.Created.At) || there.Actor != t.Created.Actor
+		}
+		owned := t.OwnedCode()
+		if at >= 0 && !one.Other {
+			if one.Tip = landingUnknown(owned, now[at]); one.Tip == "" {
 				continue
 			}
 		}
-		if owned := t.OwnedCode(); owned != nil {
+		if owned != nil {
 			if l, ok := owned.LastLanded(); ok {
 				one.LandedOn = l.Place()
 			}
-			if code.HasBranch(c, t.Branch) {
+			if !code.HasBranch(c, t.Branch) {
+				one.BranchGone = t.Branch
+			} else {
 				one.Branch = t.Branch
 				if one.Other && owned.Made.Branch && now[at].Branch == t.Branch && !c.Project().IsHere(now[at].Created.Actor) {
 					one.rename(c)
@@ -440,6 +448,19 @@ func partedThreads(c *app.Call, before []thread.Thread) ([]PartedThread, error) 
 		parted = append(parted, one)
 	}
 	return parted, err
+}
+
+// landingUnknown is the commit of a thread's code that landed, if the log has the thread, which goes on there, without
+// that; "" otherwise.
+func landingUnknown(was *thread.Code, there thread.Thread) string {
+	if was == nil || there.Status.Terminated() {
+		return ""
+	}
+	l, landed := was.LastLanded()
+	if has := there.OwnedCode(); !landed || has == nil || has.LandedAt(l.Tip) {
+		return ""
+	}
+	return l.Tip
 }
 
 // rename gives the branch a name that is not that of the log's thread, which would have it as its own. Where git does
@@ -485,7 +506,7 @@ func keptFolder(root, why string) (string, error) {
 		dir := filepath.Join(root, fmt.Sprintf("%s-%s-%d", store.Dir, why, n))
 		err := os.Mkdir(dir, 0o755)
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, unfinished), nil, 0o644)
+			err = os.WriteFile(filepath.Join(dir, app.UnfinishedMark), nil, 0o644)
 		}
 		if err == nil || !errors.Is(err, fs.ErrExist) {
 			return dir, cannotWrite(dir, err)

@@ -450,7 +450,8 @@ func (l *runLoop) lacks(id thread.ThreadID, why error) {
 func (l *runLoop) idle(at time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.going) == 0 && (len(l.broken) > 0 && l.broken[l.agent] != nil || l.in.UntilIdle && at.IsZero())
+	none := l.agent == "" && l.in.Run.Agent == "" && len(l.ended) == 0 && codes.Has(l.refused, codes.InvalidArgument)
+	return len(l.going) == 0 && (none || len(l.broken) > 0 && l.broken[l.agent] != nil || l.in.UntilIdle && at.IsZero())
 }
 
 // sayIdle says once that nothing runs now.

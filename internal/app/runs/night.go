@@ -119,7 +119,7 @@ func (n *NightCheck) thread(c *app.Call, t thread.Thread) {
 	if t.Executor != thread.ByAgent {
 		n.stop("its executor is a person", "leslie help transfer")
 	}
-	if held := t.Held(c.Now()); held != nil {
+	if held := t.Held(c.Now()); held != nil && (held.As != thread.User || held.Holder != c.Caller().Actor) { // whose agent goes on
 		n.stop("it is claimed by "+held.Holder, "leslie status "+id)
 	}
 	switch owned := t.OwnedCode(); {

@@ -180,6 +180,9 @@ func (d *SummaryResult) addWorktrees(c *app.Call, owners []thread.Thread) {
 		case t.Status.Terminated() || owned.State != thread.CodeReady:
 		case code.FolderMissing(code.WorktreeDir(c, t)):
 			d.WorktreeGone = append(d.WorktreeGone, t.ID)
+			if !code.HasBranch(c, t.Branch) {
+				d.BranchGone = append(d.BranchGone, t.ID)
+			}
 		case hasLanded:
 			landed, places[t.ID] = append(landed, string(t.ID)), last.Place()
 		}

@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"slices"
 	"time"
 
 	"leslie/codes"
@@ -46,9 +47,14 @@ type SummaryResult struct {
 	NotStartedMore int          `json:"notStartedMore,omitempty"`
 	// WorktreeGone has the threads that go on and whose worktrees are not where they were.
 	WorktreeGone []thread.ThreadID `json:"worktreeGone,omitempty"`
+	// BranchGone has those of them whose branches are gone, too.
+	BranchGone []thread.ThreadID `json:"branchGone,omitempty"`
 	// Unfinished has the threads of which a call goes on, or was killed: their worktrees are being made or removed, or
 	// their code has landed and they are not completed.
 	Unfinished []Unfinished `json:"unfinished,omitempty"`
+	// Leaving and Kept are as of leslie remote status, Kept without copies that nothing is to be done with.
+	Leaving []thread.ThreadID `json:"leaving,omitempty"`
+	Kept    []app.KeptCopy    `json:"kept,omitempty"`
 	// LeftHere is what this machine alone has of the code of threads that are on others.
 	LeftHere []app.CodeLeft `json:"leftHere,omitempty"`
 	// Later is what other machines have sent of threads that did not land with them.
@@ -115,6 +121,9 @@ func Summary(c *app.Call, in SummaryRequest) (*SummaryResult, error) {
 		}
 		d.Threads, d.References = all, s.References.Len()
 		waiting, d.Held, run, owners = app.NewWaitingList(c, s), heldBy(c, s), s.ThreadsWithRun(), s.ThreadsWithCode()
+		if c.Project().Link() != nil {
+			d.Leaving = c.LeavingBegan(s)
+		}
 		return nil
 	})
 	if err == nil {
@@ -124,6 +133,7 @@ func Summary(c *app.Call, in SummaryRequest) (*SummaryResult, error) {
 		d.addWorktrees(c, owners)
 		d.LeftHere, d.Later = code.LeftHere(c, owners...), code.SentLater(c, owners...)
 		d.addFiles(c)
+		d.Kept = slices.DeleteFunc(c.KeptCopies(), func(k app.KeptCopy) bool { return !k.Unfinished })
 		err = d.addRuns(c, run, in.Since)
 	}
 	if err != nil {

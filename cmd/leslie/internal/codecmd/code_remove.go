@@ -8,6 +8,7 @@ import (
 	"leslie/cmd/leslie/internal/cli"
 	"leslie/cmd/leslie/internal/page"
 	"leslie/internal/app/code"
+	"leslie/internal/fact"
 	"leslie/thread"
 )
 
@@ -30,8 +31,11 @@ func (d codeRemoveText) Text(p *page.Page) {
 	}
 	p.Field("worktree", d.Worktree)
 	branch := d.Branch
-	if !d.BranchKept {
+	switch {
+	case !d.BranchKept:
 		branch += " (deleted: " + cmp.Or(d.Ref, "another branch") + " has its commits)"
+	case d.Besides > 0:
+		branch += " (stays: it has " + fact.Plural(d.Besides, "commit") + " that the thread's own lacks; leslie status names them)"
 	}
 	p.Field("branch", branch)
 	if d.Rescue != nil {
@@ -94,8 +98,16 @@ func (d codeRestoreText) Text(p *page.Page) {
 	p.Field("branch", d.Branch)
 	p.Field("with the work of", d.Rescued)
 	if d.BranchMade != "" {
-		p.Line("the branch was gone, and is made again at %s, which was sent last: git fsck --lost-found finds what was "+
-			"committed after that", d.BranchMade[:12])
+		p.Line("the branch was gone, and is made again at %s, which was sent last", d.BranchMade[:12])
+		for _, later := range d.Later {
+			p.Line("  a later commit, which no branch has: %s %s (git -C %s merge %s)", later.Commit[:12], later.Subject, p.Place(d.Worktree), later.Commit[:12])
+		}
+		switch {
+		case !d.Searched:
+			p.Line("git fsck --lost-found finds what was committed after that")
+		case len(d.Later) == 0:
+			p.Line("git has no later commit of it")
+		}
 	}
 }
 

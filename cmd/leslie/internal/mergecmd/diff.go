@@ -81,7 +81,11 @@ func (d diffText) codeText(p *page.Page) {
 			}
 		}
 	}
-	if len(d.Code.Parts) == 0 {
+	switch {
+	case len(d.Code.Parts) > 0:
+	case len(d.NotHere) > 0:
+		p.Line("the code on %s has no changes here: what %s has of it is not here", d.Code.Branch, app.Joined(d.NotHere))
+	default:
 		p.Line("the code on %s has no changes", d.Code.Branch)
 	}
 	if d.Code.Kept != "" {

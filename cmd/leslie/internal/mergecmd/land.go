@@ -39,6 +39,8 @@ func landedText(p *page.Page, i *landing.Item) {
 			p.Line("  next: %s", next)
 		}
 		return
+	case i.Status == merging.NothingToDo && len(i.NotHere) > 0:
+		p.Line("nothing to land from here: what %s has of %s is not here", app.Joined(i.NotHere), i.ThreadID)
 	case i.Status == merging.NothingToDo && i.Changes != nil && !i.Changes.Landed:
 		p.Line("nothing to land: %s has no commit that %s lacks", i.ThreadID, i.Branch)
 	case i.Status == merging.NothingToDo:

@@ -5,6 +5,7 @@ import (
 
 	"leslie/internal/app"
 	"leslie/internal/fact"
+	"leslie/thread"
 )
 
 // ChangesText says how much a thread changed in its code: "2 commits, 3 files +40 -2, 1 file not
@@ -54,6 +55,17 @@ func LeftLabel(l app.CodeLeft) string {
 	return "only here"
 }
 
+// LeavingText says that this machine began to leave the project, and has not ended that, of a thread that it released.
+func LeavingText(id thread.ThreadID) string {
+	return string(id) + " was released when leslie remote leave began here, which has not ended: leslie remote leave ends it, leslie claim " +
+		string(id) + " takes it back"
+}
+
+// UnfinishedCopyText says which line finishes what put a copy aside.
+func UnfinishedCopyText(k app.KeptCopy) string {
+	return k.FinishLine() + " has not ended, or was killed, and keeps a copy in " + k.Path + ": the same line again finishes it"
+}
+
 // LaterText says what came of a thread from another machine that did not land with it, and what brings it.
 func LaterText(l app.CodeLater) string {
 	return fact.Plural(l.Commits, "commit") + " from " + l.Machine + " did not land with it (git merge " + l.Ref + ", on " + l.Onto + ")"
@@ -85,7 +97,7 @@ func LeftText(l app.CodeLeft, worktree string) string {
 	}
 	switch {
 	case l.LandedOn != "" && l.Unpulled:
-		return text + ", and whether it landed shows once " + l.LandedOn + " here has the landing (git pull)"
+		return text + ", and whether it landed shows once " + l.LandedOn + " here has the landing (git pull, once it is pushed)"
 	case l.LandedOn != "":
 		return text + ", which did not land (" + hand + ")"
 	case l.Beside != "" && l.Files == 0:

@@ -26,7 +26,7 @@ func TestWhatIsLeftHereIsSaidWithTheLineThatHandsItOn(t *testing.T) {
 			l.Commits, l.Files, l.Beside = 1, 1, "leslie/machines/x/leslie/health"
 		},
 		"1 commit on leslie/health, which did not land (git merge leslie/health, on main)": func(l *app.CodeLeft) { l.Commits, l.LandedOn = 1, "main" },
-		"1 commit on leslie/health, and whether it landed shows once main here has the landing (git pull)": func(l *app.CodeLeft) {
+		"1 commit on leslie/health, and whether it landed shows once main here has the landing (git pull, once it is pushed)": func(l *app.CodeLeft) {
 			l.Commits, l.LandedOn, l.Unpulled = 1, "main", true
 		},
 		"1 commit on leslie/health, which tower-1 does not have (git push; code.travel is off)": func(l *app.CodeLeft) { l.Commits, l.Stays = 1, true },

@@ -230,6 +230,11 @@ func partedText(p *page.Page, threads []projects.PartedThread) {
 				was, external.Word(t.Title), own, branchOrWorktree(p, own, t.Branch, t.Worktree))
 		case t.Other:
 			p.Line("%s is another thread in the log: leslie spawn %s --id %s-own makes yours again", t.ThreadID, external.Word(t.Title), t.ThreadID)
+		case t.Tip != "" && t.BranchGone != "":
+			p.Line("the log has %s, without its landing on %s: git branch %s %s, then leslie land %s, records it again",
+				t.ThreadID, t.LandedOn, external.Word(t.BranchGone), t.Tip[:12], t.ThreadID)
+		case t.Tip != "":
+			p.Line("the log has %s, without its landing on %s: leslie land %s records it again", t.ThreadID, t.LandedOn, t.ThreadID)
 		case t.LandedOn != "" && t.Branch == "":
 			p.Line("%s is not in the log; its code had landed on %s", t.ThreadID, t.LandedOn)
 		case t.Branch == "":
@@ -277,6 +282,7 @@ func (d remoteStatusText) Text(p *page.Page) {
 	switch {
 	case d.Return != "":
 		p.Line("this machine has left a project, and comes back with: %s", d.Return)
+		keptCopiesText(p, d.Kept)
 		return
 	case !d.Connected:
 		p.Line("the project is on this machine alone; leslie remote init URL makes it one of several machines")
@@ -310,6 +316,21 @@ func (d remoteStatusText) Text(p *page.Page) {
 		rows = append(rows, []string{name, strconv.Itoa(int(m.Seq)), p.At(m.Last)})
 	}
 	p.Table("MACHINE NEWEST AT", rows)
+	for _, id := range d.Leaving {
+		p.Line("%s", page.LeavingText(id))
+	}
+	keptCopiesText(p, d.Kept)
+}
+
+// keptCopiesText names the copies that are kept beside the project's.
+func keptCopiesText(p *page.Page, kept []app.KeptCopy) {
+	for _, k := range kept {
+		if k.Unfinished {
+			p.Line("%s", page.UnfinishedCopyText(k))
+		} else {
+			p.Line("kept: %s, a copy as it was (leslie -C %s --offline history); delete it when you need nothing of it", k.Path, k.Path)
+		}
+	}
 }
 
 // RemoteStatus is the command leslie remote status.
@@ -440,6 +461,13 @@ func (d remoteMoveText) Text(p *page.Page) {
 		p.Line("nothing to do: the project's log is at %s", d.URL)
 		return
 	}
+	if d.Credentials {
+		p.Line("this machine keeps a copy of the credentials, in .leslie/remote, and uses them from now on")
+	}
+	if d.URL == d.Was {
+		p.Line("the project's log is at %s, as before", d.URL)
+		return
+	}
 	p.Line("the project's log is at %s now; it was at %s", d.URL, d.Was)
 	p.Line("next: the same line on every other machine")
 }
@@ -449,7 +477,8 @@ func RemoteMove() *cli.Command {
 	return &cli.Command{
 		Name: "remote move", Summary: "record that the project's servers have another address", Writes: true, NotBatchable: true,
 		Detail: "The project's log must be there, with all that this machine knows: after its servers moved with what " +
-			"they store, or another machine has restored it on new ones. Run it on each machine.",
+			"they store, or another machine has restored it on new ones. Run it on each machine. With the address that they " +
+			"have, and --creds: other credentials for this machine.",
 		Example: "leslie remote move nats://two.example.com", Operands: []cli.Operand{urlOperand(true)}, Flags: []cli.Flag{credsFlag()},
 		Run: func(c *cli.Call) (cli.Data, error) {
 			in := projects.RemoteMoveRequest{URL: c.Operand(0), Credentials: absolute(c, c.Text("creds"))}

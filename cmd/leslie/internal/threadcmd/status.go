@@ -58,7 +58,7 @@ func (d summaryText) Text(p *page.Page) {
 
 // WorthALook marks an answer of leslie alone: something goes on, waits, or has ended of late.
 func (d summaryText) WorthALook() bool {
-	return len(d.Waiting)+len(d.Held)+len(d.Runs)+len(d.LeftHere)+len(d.Later)+len(d.Unfinished)+len(d.WorktreeGone) > 0 ||
+	return len(d.Waiting)+len(d.Held)+len(d.Runs)+len(d.LeftHere)+len(d.Later)+len(d.Unfinished)+len(d.WorktreeGone)+len(d.Leaving)+len(d.Kept) > 0 ||
 		d.Loop != nil
 }
 
@@ -114,7 +114,17 @@ func notStartedText(p *page.Page, d *threads.SummaryResult) {
 		}
 	}
 	for _, id := range d.WorktreeGone {
-		p.Line("the worktree of %s is not there: leslie code restore %s", id, id)
+		if slices.Contains(d.BranchGone, id) {
+			p.Line("the worktree and the branch of %s are not there: leslie code restore %s", id, id)
+		} else {
+			p.Line("the worktree of %s is not there: leslie code restore %s", id, id)
+		}
+	}
+	for _, id := range d.Leaving {
+		p.Line("%s", page.LeavingText(id))
+	}
+	for _, k := range d.Kept {
+		p.Line("%s", page.UnfinishedCopyText(k))
 	}
 	for _, u := range d.Unfinished {
 		p.Line("%s", u.Reason)
