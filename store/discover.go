@@ -47,11 +47,15 @@ func Find(start string, opts Options) (*Store, error) {
 	} else if repo, ok := pointer(w.gitFile, "gitdir:"); ok && !saferoot.Exists(repo) {
 		none = none.WithHint("This is a worktree of the repository " + repo + ", which is not there. If the project was moved, go where it is: leslie code repair " +
 			"finds its worktrees").WithNext("leslie help code")
-	} else if sign := w.sign(); sign != "" {
-		none = none.WithHint("This is a project of leslie: " + sign + ", but its store is not here. In a clone of a project on several machines: " +
-			"leslie connect URL, with the URL that leslie remote status shows on another one; leslie connect URL --machine NAME on one that has lost its copy. " +
-			"If the store was here, bring its folder " + Dir + " back from a copy, or work where it is. In another copy of the project a person " +
-			"decides which store it has").WithNext("leslie help store")
+	} else if sign, was := w.sign(); sign != "" {
+		if was {
+			sign = "A store was here: " + sign
+		} else {
+			sign = "This is a project of leslie: " + sign + ", but no store is here"
+		}
+		none = none.WithHint(sign + ". In a clone of a project on several machines: leslie connect URL, with the URL that leslie remote status " +
+			"shows on another one; leslie connect URL --machine NAME on one that has lost its copy. If the store was here, bring its folder " + Dir +
+			" back from a copy, or work where it is. In another copy of the project a person decides which store it has").WithNext("leslie help store")
 	}
 	return nil, none
 }
@@ -72,19 +76,19 @@ func folderGone(dir string, none *codes.Error) *codes.Error {
 }
 
 // sign says what shows that one of the searched folders had a store, "" if nothing does.
-func (w *walk) sign() string {
+func (w *walk) sign() (sign string, was bool) {
 	for _, dir := range w.searched {
 		if sameFolder(dir, w.home) {
 			continue
 		}
 		if file := filepath.Join(dir, "AGENTS.md"); fileHas(file, "<!-- leslie:begin") {
-			return file + " has the block of leslie"
+			return file + " has the block of leslie", false
 		}
 		if git := filepath.Join(dir, ".git"); hasFile(filepath.Join(git, "refs", "leslie")) || fileHas(filepath.Join(git, "packed-refs"), " refs/leslie/") {
-			return git + " has refs of leslie"
+			return git + " has refs of leslie", true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // hasFile reports whether there is a file in a folder or below.
