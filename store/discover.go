@@ -75,7 +75,8 @@ func folderGone(dir string, none *codes.Error) *codes.Error {
 	return none.WithHint(hint).WithNext("leslie help code")
 }
 
-// sign says what shows that one of the searched folders had a store, "" if nothing does.
+// sign says what shows that one of the searched folders had a store, was, or belongs to a project that has one, "" if
+// nothing does.
 func (w *walk) sign() (sign string, was bool) {
 	for _, dir := range w.searched {
 		if sameFolder(dir, w.home) {

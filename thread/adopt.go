@@ -136,7 +136,8 @@ func newIDs[R record[R]](all []R, taken func(string) (bool, error)) error {
 		}
 		folded := strings.ToLower(id)
 		if seen[folded] || known {
-			return codes.AlreadyExists.New(fact.Of("id", id)).WithNext("leslie list --all")
+			return codes.AlreadyExists.New(fact.Of("id", id)).WithNext("leslie list --all").
+				WithHint("The project has it already. To restore an export of this project, import it in a folder without a store (leslie init first)")
 		}
 		seen[folded] = true
 	}

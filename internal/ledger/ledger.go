@@ -124,8 +124,25 @@ type Ledger interface {
 	// is there but damaged, ErrUnreachable, ErrDenied.
 	GetBlob(ctx context.Context, sha256 string) ([]byte, error)
 
+	// Standing says which servers of the address answer, and what the caller may do. Nothing is stored. Errors:
+	// ErrUnreachable if none answers, ErrDenied, ErrMissing.
+	Standing(ctx context.Context) (Standing, error)
+
 	// Close ends the connection.
 	Close() error
+}
+
+// Standing is how an engine stands for one who asks.
+type Standing struct {
+	Servers []ServerStanding // those of the address, in its order
+	// MayAppend: the caller's credentials let it add lines; false for one who may only read.
+	MayAppend bool
+}
+
+// ServerStanding is one server.
+type ServerStanding struct {
+	URL     string `json:"url"`
+	Answers bool   `json:"answers"`
 }
 
 // Address says which log is meant, and who asks.

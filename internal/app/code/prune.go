@@ -41,6 +41,8 @@ type PrunedCode struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Branch   string          `json:"branch"`
 	Worktree string          `json:"worktree"`
+	// Remotes are those of git that have a branch of its name, as they were fetched or pushed to last, if leslie made it.
+	Remotes []string `json:"remotes,omitempty"`
 }
 
 // PrunedRef is a ref that kept what a removed worktree had.
@@ -119,7 +121,12 @@ func Prune(c *app.Call, in PruneRequest) (*PruneResult, error) {
 		case reason != "":
 			d.Left = append(d.Left, LeftCode{t.ID, WorktreeDir(c, t), reason})
 		default:
-			d.Removed = append(d.Removed, PrunedCode{t.ID, t.Branch, WorktreeDir(c, t)})
+			d.Removed = append(d.Removed, PrunedCode{ThreadID: t.ID, Branch: t.Branch, Worktree: WorktreeDir(c, t)})
+		}
+	}
+	for i, r := range d.Removed {
+		if d.Removed[i].Remotes, err = repo.RemotesWith(c.Context(), r.Branch); err != nil {
+			return d, err
 		}
 	}
 	err = d.pruneValidations(c, repo)

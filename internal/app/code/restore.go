@@ -31,8 +31,7 @@ type RestoreResult struct {
 	// BranchMade is the commit, the last that was sent to the other machines, at which the branch was made again,
 	// because somebody had deleted it; absent if it was there.
 	BranchMade string `json:"branchMade,omitempty"`
-	// Later are commits that go on from there and that no branch has, as far as git has found them; null if it did not
-	// look to the end.
+	// Later are commits that go on from there and that no branch has, the newest few; Searched: git has looked at all.
 	Later    []git.CommitSummary `json:"later,omitempty"`
 	Searched bool                `json:"searched,omitempty"`
 	Revision thread.Revision     `json:"revision"`

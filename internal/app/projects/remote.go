@@ -520,6 +520,9 @@ func mayConnect(p *app.Project, remote replica.Remote, in ConnectRequest) (left 
 // RemoteStatusRequest asks how this machine's copy stands.
 type RemoteStatusRequest struct{}
 
+// ServerStanding is one of the project's servers.
+type ServerStanding = ledger.ServerStanding
+
 // RemoteStatusResult is how this machine's copy stands.
 type RemoteStatusResult struct {
 	Connected bool    `json:"connected"`
@@ -540,6 +543,10 @@ type RemoteStatusResult struct {
 	Hint      string `json:"hint,omitempty"` // what helps, if there is a Reason
 	// Return is the line with which this machine comes back to a project that it has left, "" for none.
 	Return string `json:"return,omitempty"`
+	// Servers are those of the URL, and ReadOnly that this machine's credentials do not let it write; both as far as
+	// the servers have said it.
+	Servers  []ServerStanding `json:"servers,omitempty"`
+	ReadOnly bool             `json:"readOnly,omitempty"`
 	// Machines are those that made the last operations, the latest first.
 	Machines []app.Machine `json:"machines"`
 	// Leaving has the threads that were released when this machine began to leave the project, which did not end.
@@ -582,6 +589,13 @@ func RemoteStatus(c *app.Call, _ RemoteStatusRequest) (*RemoteStatusResult, erro
 	if err != nil {
 		d.Reason, d.Hint = codes.Reason(err), codes.Of(err).Hint()
 		d.Diverged, d.Damaged = codes.Has(err, codes.RemoteDiverged), codes.Has(err, codes.RemoteDamaged)
+	}
+	if d.Reachable {
+		asking, cancel := c.Project().Environment().Timeout(c.Context(), replica.AskFor)
+		defer cancel()
+		if standing, err := l.Ledger.Standing(asking); err == nil {
+			d.Servers, d.ReadOnly = standing.Servers, !standing.MayAppend
+		}
 	}
 	if _, err := c.View(func(s *thread.State) error { d.Leaving = c.LeavingBegan(s); return nil }); err != nil {
 		return nil, err

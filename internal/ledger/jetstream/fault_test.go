@@ -121,6 +121,22 @@ func TestNobodyThereIsSaidAtOnce(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
+func TestServersThatAnswerAreToldFromOthers(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, nil)
+	gone := fmt.Sprintf("nats://127.0.0.1:%d", harness.FreePort())
+	ledgertest.Created(t, n.setup(t, "p"))
+	s := n.setup(t, "p", n.url(), gone)
+	standing, err := ledgertest.Opened(t, s, s.Writer).Standing(ledgertest.Soon(t))
+	require.NoError(t, err)
+	assert.Equal(t, ledger.Standing{
+		Servers: []ledger.ServerStanding{{URL: n.url(), Answers: true}, {URL: gone}}, MayAppend: true,
+	}, standing)
+	n.stop()
+	_, err = ledgertest.Opened(t, s, s.Writer).Standing(ledgertest.Soon(t))
+	require.ErrorIs(t, err, ledger.ErrUnreachable)
+}
+
 func TestCredentialsThatNobodyKnowsAreDenied(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, nil)

@@ -549,6 +549,16 @@ func denied(t *testing.T, s Setup) {
 		assert.ErrorIs(t, do(ctx), ledger.ErrDenied, call)
 		assert.NoError(t, ctx.Err(), "%s: the refusal came only at the end", call)
 	}
+	for _, one := range []struct {
+		who string
+		ledger.Ledger
+		may bool
+	}{{"writer", l, true}, {"reader", reader, false}} {
+		standing, err := one.Standing(Soon(t))
+		require.NoError(t, err, one.who)
+		assert.Equal(t, one.may, standing.MayAppend, one.who)
+	}
+	Same(t, lines[:1], Read(t, reader, 0))
 	refused("append", func(ctx context.Context) error { return reader.Append(ctx, lines[0].ID, lines[1]) })
 	refused("append all", func(ctx context.Context) error { return reader.AppendAll(ctx, lines[0].ID, lines[1:]) })
 	refused("put", func(ctx context.Context) error {

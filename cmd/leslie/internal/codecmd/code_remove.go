@@ -170,6 +170,9 @@ func (d codePruneText) Text(p *page.Page) {
 	}
 	for _, r := range d.Removed {
 		p.Line("%s %s  %s", verb, r.ThreadID, cmp.Or(r.Worktree, "branch "+r.Branch))
+		for _, remote := range r.Remotes {
+			p.Line("  %s still has its branch: git push %s --delete %s", remote, remote, r.Branch)
+		}
 	}
 	for _, l := range d.Left {
 		p.Line("left %s  %s", l.ThreadID, l.Reason)
@@ -185,7 +188,7 @@ func (d codePruneText) Text(p *page.Page) {
 		p.Line("left %s until %s  %s (--refs deletes it now)", r.Ref, r.Until.Format(time.DateOnly), why)
 	}
 	if len(d.Removed)+len(d.Left)+len(d.Refs)+len(d.Kept) == 0 {
-		p.Line("no thread has a worktree")
+		p.Line("no thread has a worktree here")
 	}
 }
 

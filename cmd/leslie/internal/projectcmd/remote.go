@@ -307,6 +307,10 @@ func (d remoteStatusText) Text(p *page.Page) {
 	if d.Hint != "" {
 		p.Field("hint", d.Hint)
 	}
+	serversText(p, d.Servers)
+	if d.ReadOnly {
+		p.Field("credentials", "they only read (leslie remote move URL --creds FILE takes others)")
+	}
 	var rows [][]string
 	for _, m := range d.Machines {
 		name := m.Name
@@ -320,6 +324,24 @@ func (d remoteStatusText) Text(p *page.Page) {
 		p.Line("%s", page.LeavingText(id))
 	}
 	keptCopiesText(p, d.Kept)
+}
+
+// serversText says how many of several servers answer, and which do not.
+func serversText(p *page.Page, servers []projects.ServerStanding) {
+	if len(servers) < 2 {
+		return
+	}
+	var silent []string
+	for _, s := range servers {
+		if !s.Answers {
+			silent = append(silent, s.URL)
+		}
+	}
+	text := fmt.Sprintf("%d of %d answer", len(servers)-len(silent), len(servers))
+	if len(silent) > 0 {
+		text += "; no answer from " + strings.Join(silent, ", ")
+	}
+	p.Field("servers", text)
 }
 
 // keptCopiesText names the copies that are kept beside the project's.

@@ -82,8 +82,8 @@ func agentState(i agents.Item) string {
 func Agents() *cli.Command {
 	return &cli.Command{
 		Name: "agents", Summary: "list the coding agents that leslie can start, and check that they do",
-		Detail: "--check starts each that is installed, opens a session and ends it; no prompt is sent, so it costs " +
-			"nothing. With a NAME, a failure is an error. Your own configuration names others (run.agents), and the " +
+		Detail: "--check starts each that is installed, in the project's folder, opens a session and ends it; no prompt is sent, so " +
+			"it costs nothing. With a NAME, a failure is an error. Your own configuration names others (run.agents), and the " +
 			"one to run (run.agent). --night says, before you leave it alone, what would stop the agent of a thread: that it " +
 			"does not start, that nobody has allowed what the thread needs, that git knows no name to commit with.",
 		Example:  "leslie agents --check",
