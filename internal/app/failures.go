@@ -184,7 +184,8 @@ func mistakesAmong(past []pastFailure) []pastFailure {
 }
 
 // warnRepeated adds W104 for a call that failed in the same way repeatedly, unless its
-// code is retryable, or T512, which nothing that the caller changes ends, or the call is can, which hooks repeat. It reports whether it did.
+// code is retryable, or T512, which nothing that the caller changes ends, or the call is can,
+// which hooks repeat. It reports whether it did.
 func (c *Call) warnRepeated(past []pastFailure, failure *codes.Error) bool {
 	if failure.Code().Entry().Retryable || failure.Code() == codes.RemoteDiverged || c.request.Command == "can" {
 		return false

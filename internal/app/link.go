@@ -2,7 +2,6 @@ package app
 
 import (
 	"cmp"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -241,7 +240,7 @@ const LeavesProject = "its machine leaves the project"
 // LeavingBegan returns the threads that somebody here held until leslie remote leave began on this machine, and was
 // killed: nobody has claimed them since.
 func (c *Call) LeavingBegan(s *thread.State) (ids []thread.ThreadID) {
-	if !c.store.Leaving() {
+	if c.project.link == nil || !c.store.Leaving() {
 		return nil
 	}
 	for t := range s.Threads.All() {
@@ -254,40 +253,6 @@ func (c *Call) LeavingBegan(s *thread.State) (ids []thread.ThreadID) {
 	}
 	return ids
 }
-
-// KeptCopy is a store that is kept beside that of the project, as it was before this machine rejoined the log, or came
-// back to the project.
-type KeptCopy struct {
-	Path string `json:"path"` // of its folder, below the project's
-	// Unfinished: the call that put it there has not ended, or was killed.
-	Unfinished bool `json:"unfinished,omitempty"`
-}
-
-// FinishLine is the line that finishes what put it there.
-func (k KeptCopy) FinishLine() string {
-	if strings.HasPrefix(k.Path, StoreFolder+"-own-") {
-		return "leslie connect URL"
-	}
-	return "leslie remote rejoin"
-}
-
-// KeptCopies returns the stores that are kept beside that of a project which is, or was, on several machines.
-func (c *Call) KeptCopies() (all []KeptCopy) {
-	if was, _ := c.store.Machine(); was == "" {
-		return nil
-	}
-	for _, why := range []string{"own", "parted"} {
-		folders, _ := filepath.Glob(filepath.Join(c.project.root, StoreFolder+"-"+why+"-*"))
-		for _, dir := range folders {
-			all = append(all, KeptCopy{filepath.Base(dir), Exists(filepath.Join(dir, UnfinishedMark))})
-		}
-	}
-	return all
-}
-
-// UnfinishedMark is a file in the folder of a store that is kept, or is going to be, until all that belongs to that is
-// done.
-const UnfinishedMark = "unfinished"
 
 // WarnUncommittedHere adds W817 if a thread that this machine has handed on has files here that are not committed.
 func (c *Call) WarnUncommittedHere(id thread.ThreadID) {

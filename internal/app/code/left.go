@@ -30,24 +30,23 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 	if err != nil {
 		return nil
 	}
-	refsOf := func() (refs []string) {
-		for _, t := range owners {
-			refs = append(refs, "refs/heads/"+t.Branch)
-		}
-		return refs
+	refs := make([]string, len(owners))
+	for i, t := range owners {
+		refs[i] = "refs/heads/" + t.Branch
 	}
-	tips, err := repo.Tips(ctx, refsOf())
+	tips, err := repo.Tips(ctx, refs)
 	if err != nil || len(tips) == 0 {
 		return nil
 	}
-	owners = slices.DeleteFunc(owners, func(t thread.Thread) bool { // removed ones are many, and few have left something
+	tipOf := func(t thread.Thread) git.Commit { return tips["refs/heads/"+t.Branch] }
+	// Removed ones are many, and few have left something.
+	owners = slices.DeleteFunc(owners, func(t thread.Thread) bool {
 		left := func(w git.Listed) bool { return w.Branch == t.Branch }
-		tip, sent := tips["refs/heads/"+t.Branch], t.OwnedCode().Sent
+		tip, sent := tipOf(t), t.OwnedCode().Sent
 		return t.OwnedCode().State == thread.CodeRemoved && !slices.ContainsFunc(worktrees, left) &&
 			(tip == "" || sent != nil && string(tip) == sent.Tip)
 	})
-	refs := refsOf()
-	here := slices.DeleteFunc(slices.Clone(owners), func(t thread.Thread) bool { return tips["refs/heads/"+t.Branch] == "" })
+	here := slices.DeleteFunc(slices.Clone(owners), func(t thread.Thread) bool { return tipOf(t) == "" })
 	if arrive(look, repo, here...) != nil { // without it a branch seems to have alone what others built on
 		return nil
 	}
@@ -59,7 +58,7 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 	}
 	found := make([]*app.CodeLeft, len(owners))
 	SeveralAtOnce(len(owners), func(i int) {
-		if l, err := leftOf(ctx, repo, owners[i], tips[refs[i]], worktrees); err == nil {
+		if l, err := leftOf(ctx, repo, owners[i], tipOf(owners[i]), worktrees); err == nil {
 			found[i] = l
 		}
 	})
@@ -68,8 +67,8 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 		if l == nil {
 			continue
 		}
-		if l.Stays = travel == app.TravelOff; l.Stays && l.Commits > 0 && l.Machine == "" {
-			if pushed, err := repo.Fetched(ctx, l.Branch, tips[refs[i]]); err == nil && pushed {
+		if l.Stays = travel == app.TravelOff; l.Stays && l.Commits > 0 && l.LandedOn == "" {
+			if pushed, err := repo.Fetched(ctx, l.Branch, tipOf(owners[i])); err == nil && pushed { // nothing is only here
 				l.Commits = 0
 			}
 		}

@@ -121,12 +121,7 @@ func Prune(c *app.Call, in PruneRequest) (*PruneResult, error) {
 		case reason != "":
 			d.Left = append(d.Left, LeftCode{t.ID, WorktreeDir(c, t), reason})
 		default:
-			d.Removed = append(d.Removed, PrunedCode{ThreadID: t.ID, Branch: t.Branch, Worktree: WorktreeDir(c, t)})
-		}
-	}
-	for i, r := range d.Removed {
-		if d.Removed[i].Remotes, err = repo.RemotesWith(c.Context(), r.Branch); err != nil {
-			return d, err
+			d.Removed = append(d.Removed, prunedCode(c.Context(), repo, t, WorktreeDir(c, t)))
 		}
 	}
 	err = d.pruneValidations(c, repo)
@@ -135,6 +130,15 @@ func Prune(c *app.Call, in PruneRequest) (*PruneResult, error) {
 	}
 	c.SetChanged(d.Changed)
 	return d, err
+}
+
+// prunedCode is the code of a thread whose worktree goes. A person's branch stays, and so does what a remote has of it.
+func prunedCode(ctx context.Context, repo *git.Repo, t thread.Thread, worktree string) PrunedCode {
+	one := PrunedCode{ThreadID: t.ID, Branch: t.Branch, Worktree: worktree}
+	if t.OwnedCode().Made.Branch {
+		one.Remotes, _ = repo.RemotesWith(ctx, t.Branch) // git may not say it
+	}
+	return one
 }
 
 // pruneLeft removes what is left here of the code of a thread that has ended on another machine: the
@@ -163,7 +167,7 @@ func (d *PruneResult) pruneLeft(c *app.Call, repo *git.Repo, t thread.Thread) (f
 			" of its commits alone, which did not land: git merge " + t.Branch + " brings them to the branch where you call it"})
 		return true, nil
 	}
-	one := PrunedCode{ThreadID: t.ID, Branch: t.Branch}
+	one := prunedCode(ctx, repo, t, "")
 	if in != nil {
 		own, clean, err := leftStands(c, repo, t, in)
 		if err != nil || !own {

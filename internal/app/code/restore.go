@@ -99,7 +99,14 @@ func Restore(c *app.Call, in RestoreRequest) (*RestoreResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.record()
+	d, err := m.record()
+	if err == nil && m.again != "" {
+		ctx, end := c.Project().Environment().Timeout(c.Context(), OverlapTime)
+		defer end()
+		later, failed := m.repo.Dangling(ctx, m.again)
+		d.Later, d.Searched = later, failed == nil
+	}
+	return d, err
 }
 
 // allowed returns T402 for whoever may not undo the removal.
@@ -246,12 +253,6 @@ func (m *codeRestore) record() (*RestoreResult, error) {
 	})
 	if err != nil {
 		return nil, err // the same call repeated finds the worktree whole
-	}
-	if m.again != "" {
-		ctx, end := c.Project().Environment().Timeout(c.Context(), OverlapTime)
-		d.Later, err = m.repo.Dangling(ctx, m.again)
-		d.Searched = err == nil
-		end()
 	}
 	if m.made {
 		d.SetChanged(true)

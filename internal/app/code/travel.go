@@ -378,20 +378,19 @@ func WarnOfLandingsElsewhere(c *app.Call, branch string) {
 		return
 	}
 	var lacks []string
-	pushed := true
+	fetched := true
 	for _, l := range all[:min(len(all), mostLandings)] {
-		if has, err := repo.Contains(c.Context(), tip, git.Commit(l.Commit)); err == nil && has {
+		has, notHere := repo.Contains(c.Context(), tip, git.Commit(l.Commit)) // an error if the commit is not here
+		if notHere == nil && has {
 			continue
-		} // an error may say that the commit is not here
+		}
 		if elsewhere, err := landedElsewhere(c.Context(), repo, l.code, l.CodeLanded); err == nil && elsewhere {
-			lacks = append(lacks, string(l.id))
-			there, err := repo.Resolve(c.Context(), l.Commit)
-			pushed = pushed && err == nil && there != "" // it was fetched
+			lacks, fetched = append(lacks, string(l.id)), fetched && notHere == nil
 		}
 	}
 	if len(lacks) > 0 {
 		from := "other machines, which landed " + app.Joined(lacks)
-		if !pushed {
+		if !fetched {
 			from += " and have to push it first"
 		}
 		c.Warn(thread.Thread{ID: thread.ThreadID(branch)}.CodeBehind(from, len(lacks), "git pull --no-rebase"))

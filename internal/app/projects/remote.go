@@ -400,7 +400,7 @@ func Connect(ctx context.Context, env app.Environment, caller app.Caller, r app.
 		c.Warn(notes...)
 	}
 	if err == nil && in.Machine != "" {
-		killed, failed := finishReplacing(c, "own")
+		killed, failed := finishReplacing(c, app.KeptOwn)
 		if killed != nil { // a call before
 			d.Kept, d.Alone, d.Notes, d.Operations, d.Renewed = killed.Kept, killed.Alone, killed.Notes, killed.Operations, killed.Renewed
 		}
@@ -562,7 +562,11 @@ func RemoteStatus(c *app.Call, _ RemoteStatusRequest) (*RemoteStatusResult, erro
 	d := &RemoteStatusResult{Machines: []app.Machine{}, Kept: c.KeptCopies()}
 	l := c.Project().Link()
 	c.ReadHere()
-	v, err := c.Store().View(c.Context(), func(*thread.State) error { return nil })
+	look := func(s *thread.State) error {
+		d.Leaving = c.LeavingBegan(s)
+		return nil
+	}
+	v, err := c.Store().View(c.Context(), look)
 	if err != nil {
 		return nil, err
 	}
@@ -579,7 +583,7 @@ func RemoteStatus(c *app.Call, _ RemoteStatusRequest) (*RemoteStatusResult, erro
 	if err == nil && *d.Lag > 0 {
 		if notes, refreshed := c.Store().Refresh(c.Context(), nil); refreshed == nil {
 			c.Warn(notes...)
-			if v, err = c.Store().View(c.Context(), func(*thread.State) error { return nil }); err != nil {
+			if v, err = c.Store().View(c.Context(), look); err != nil {
 				return nil, err
 			}
 			d.Revision = v.Revision
@@ -596,9 +600,6 @@ func RemoteStatus(c *app.Call, _ RemoteStatusRequest) (*RemoteStatusResult, erro
 		if standing, err := l.Ledger.Standing(asking); err == nil {
 			d.Servers, d.ReadOnly = standing.Servers, !standing.MayAppend
 		}
-	}
-	if _, err := c.View(func(s *thread.State) error { d.Leaving = c.LeavingBegan(s); return nil }); err != nil {
-		return nil, err
 	}
 	d.Machines, err = c.Machines()
 	return d, err

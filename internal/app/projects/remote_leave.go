@@ -161,7 +161,7 @@ func comeBack(c *app.Call, link *replica.Link, in ConnectRequest, creds []byte) 
 	if err := noRunHere(c); err != nil {
 		return nil, nil, err
 	}
-	d, err := replaceCopy(c, "own", link, in, creds)
+	d, err := replaceCopy(c, app.KeptOwn, link, in, creds)
 	if d == nil {
 		return nil, nil, err
 	}

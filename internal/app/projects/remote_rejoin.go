@@ -3,7 +3,6 @@ package projects
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,8 +51,8 @@ type RemoteRejoinResult struct {
 	app.Change
 }
 
-// PartedThread is a thread that the log lacks, has another of its id, or has without its landing. Its worktree stays where it is, and its branch,
-// but for its name where the log's other thread has that.
+// PartedThread is a thread that the log lacks, has another of its id, or has without its landing. Its worktree stays
+// where it is, and its branch, but for its name where the log's other thread has that.
 type PartedThread struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Title    string          `json:"title"`
@@ -104,7 +103,7 @@ func RemoteRejoin(c *app.Call, in RemoteRejoinRequest) (*RemoteRejoinResult, err
 		Threads: []PartedThread{}, Operations: []app.OperationRecord{},
 	}
 	if err := d.compare(c); codes.Has(err, codes.AlreadyExists) && !in.DryRun {
-		killed, failed := finishReplacing(c, "parted") // which a call before did not end
+		killed, failed := finishReplacing(c, app.KeptParted) // which a call before did not end
 		if killed == nil {
 			return nil, cmp.Or(failed, err)
 		}
@@ -186,7 +185,7 @@ func (d *RemoteRejoinResult) exchange(c *app.Call, l *replica.Link, creds []byte
 	if err != nil {
 		return err
 	}
-	copied, err := replaceCopy(c, "parted", made, ConnectRequest{URL: d.URL}, creds)
+	copied, err := replaceCopy(c, app.KeptParted, made, ConnectRequest{URL: d.URL}, creds)
 	d.took(copied)
 	return err
 }
@@ -278,7 +277,7 @@ func finishReplacing(c *app.Call, why string) (*ConnectResult, error) {
 // and deletes the new copies of the log that such calls left. A copy of the log is connected, and has no operation that
 // the log lacks; the store that it was to replace has some, or has left. Errors: those of reading.
 func keptUnfinished(c *app.Call, why string) (found string, err error) {
-	folders, err := filepath.Glob(filepath.Join(c.Root(), store.Dir+"-"+why+"-*"))
+	folders, err := filepath.Glob(app.KeptFolder(c.Root(), why, "*"))
 	if err != nil {
 		return "", codes.ReadFailed.OfPath(c.Root(), err)
 	}
@@ -503,7 +502,7 @@ const newFolder = "new"
 // keptFolder makes a free folder for a copy as it was.
 func keptFolder(root, why string) (string, error) {
 	for n := 1; ; n++ {
-		dir := filepath.Join(root, fmt.Sprintf("%s-%s-%d", store.Dir, why, n))
+		dir := app.KeptFolder(root, why, strconv.Itoa(n))
 		err := os.Mkdir(dir, 0o755)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, app.UnfinishedMark), nil, 0o644)

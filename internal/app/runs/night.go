@@ -119,7 +119,11 @@ func (n *NightCheck) thread(c *app.Call, t thread.Thread) {
 	if t.Executor != thread.ByAgent {
 		n.stop("its executor is a person", "leslie help transfer")
 	}
-	if held := t.Held(c.Now()); held != nil && (held.As != thread.User || held.Holder != c.Caller().Actor) { // whose agent goes on
+	switch held := t.Held(c.Now()); {
+	case held == nil:
+	case held.As == thread.User && held.Holder == c.Caller().Actor:
+		n.stop("you have claimed it: leslie run --next leaves it to you, leslie run "+id+" does not", "leslie status "+id)
+	default:
 		n.stop("it is claimed by "+held.Holder, "leslie status "+id)
 	}
 	switch owned := t.OwnedCode(); {

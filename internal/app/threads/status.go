@@ -121,9 +121,7 @@ func Summary(c *app.Call, in SummaryRequest) (*SummaryResult, error) {
 		}
 		d.Threads, d.References = all, s.References.Len()
 		waiting, d.Held, run, owners = app.NewWaitingList(c, s), heldBy(c, s), s.ThreadsWithRun(), s.ThreadsWithCode()
-		if c.Project().Link() != nil {
-			d.Leaving = c.LeavingBegan(s)
-		}
+		d.Leaving = c.LeavingBegan(s)
 		return nil
 	})
 	if err == nil {

@@ -88,6 +88,9 @@ func absolute(c *cli.Call, name string) string {
 	return filepath.Join(c.Who.Dir, name)
 }
 
+// credentialsKept says that credentials which a line names are those of the project here from now on.
+const credentialsKept = "this machine keeps a copy of the credentials, in .leslie/remote, and uses them from now on"
+
 type remoteInitText struct{ *projects.RemoteInitResult }
 
 // log says which log was made.
@@ -100,7 +103,7 @@ func (d remoteInitText) Text(p *page.Page) {
 	d.log(p)
 	creds := ""
 	if d.Credentials {
-		p.Line("this machine keeps a copy of the credentials, in .leslie/remote, and uses them from now on")
+		p.Line(credentialsKept)
 		creds = " --creds FILE, with a writer's credentials"
 	}
 	p.Line("next: leslie connect %s%s", d.URL, creds)
@@ -484,7 +487,7 @@ func (d remoteMoveText) Text(p *page.Page) {
 		return
 	}
 	if d.Credentials {
-		p.Line("this machine keeps a copy of the credentials, in .leslie/remote, and uses them from now on")
+		p.Line(credentialsKept)
 	}
 	if d.URL == d.Was {
 		p.Line("the project's log is at %s, as before", d.URL)

@@ -58,8 +58,8 @@ func (d summaryText) Text(p *page.Page) {
 
 // WorthALook marks an answer of leslie alone: something goes on, waits, or has ended of late.
 func (d summaryText) WorthALook() bool {
-	return len(d.Waiting)+len(d.Held)+len(d.Runs)+len(d.LeftHere)+len(d.Later)+len(d.Unfinished)+len(d.WorktreeGone)+len(d.Leaving)+len(d.Kept) > 0 ||
-		d.Loop != nil
+	return len(d.Waiting)+len(d.Held)+len(d.Runs)+len(d.LeftHere)+len(d.Later)+len(d.Unfinished)+
+		len(d.WorktreeGone)+len(d.Leaving)+len(d.Kept) > 0 || d.Loop != nil
 }
 
 // versionText says what is to be done with a file that is another machine's version of one beside it.
