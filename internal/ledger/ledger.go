@@ -125,7 +125,7 @@ type Ledger interface {
 	GetBlob(ctx context.Context, sha256 string) ([]byte, error)
 
 	// Standing says which servers of the address answer, and what the caller may do. Nothing is stored. Errors:
-	// ErrUnreachable if none answers, ErrDenied, ErrMissing.
+	// ErrUnreachable if none answers, or too few of them, ErrDenied, ErrMissing; the servers are said with each of them.
 	Standing(ctx context.Context) (Standing, error)
 
 	// Close ends the connection.
@@ -143,6 +143,8 @@ type Standing struct {
 type ServerStanding struct {
 	URL     string `json:"url"`
 	Answers bool   `json:"answers"`
+	// Untrusted: it answers, with a certificate that this machine does not trust.
+	Untrusted bool `json:"untrusted,omitempty"`
 }
 
 // Address says which log is meant, and who asks.
@@ -224,6 +226,9 @@ type ServerSetup struct {
 	Store   string // the folder for what they keep, each in a folder of its own
 	// Certificate and Key are files for TLS, "" for none.
 	Certificate, Key string
+	// Trusted has the certificates, in PEM, of authorities that those who use the credentials are to trust besides
+	// those of their systems; nil for none.
+	Trusted []byte
 }
 
 // Server is one of them.

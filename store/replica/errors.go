@@ -51,7 +51,8 @@ func Error(ctx context.Context, err error, op thread.OperationID) error {
 }
 
 // CertificateHint says what to do about servers whose certificate this machine does not trust.
-const CertificateHint = "If a certificate authority of your own has signed it, SSL_CERT_FILE names the file with its certificate, for each call"
+const CertificateHint = "If it is signed by itself or by an authority of your own, append the certificate of that to the file of " +
+	"credentials that --creds names; SSL_CERT_FILE names one for a single call"
 
 // Untrusted reports whether this machine does not trust the certificate of the servers.
 func Untrusted(err error) bool {
@@ -68,12 +69,14 @@ func sealed(err error) *codes.Error {
 // Denied is T402 for what the log's engine does not allow, without a next line.
 func Denied(err error) *codes.Error {
 	what := "this call to the project's remote"
-	hint := "The credentials of this machine do not allow it (a reader's only read): ask who runs the remote for others, and name their file in LESLIE_REMOTE_CREDS"
+	hint := "The credentials of this machine do not allow it (a reader's only read): ask who runs the remote for others, " +
+		"which leslie remote move URL --creds FILE takes, with the URL of leslie remote status"
 	if login, ok := errors.AsType[*ledger.LoginError](err); ok {
 		what = "connecting to the project's remote"
 		hint = "There are no credentials: name their file with --creds FILE, of which this machine keeps a copy, or in LESLIE_REMOTE_CREDS"
 		if !login.None {
-			hint = "The credentials are wrong, have expired or were revoked: ask who runs the remote for others, and name their file in LESLIE_REMOTE_CREDS"
+			hint = "The credentials are wrong, have expired or were revoked: ask who runs the remote for others, and name their file with --creds FILE " +
+				"(leslie remote move URL takes them where this machine has the project), or in LESLIE_REMOTE_CREDS"
 		}
 	}
 	return codes.PermissionDenied.Wrap(err, fact.Of("capability", what), fact.Of("reason", err.Error())).WithHint(hint)

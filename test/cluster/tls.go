@@ -14,10 +14,12 @@ import (
 )
 
 // MakeCertificate writes a certificate of a server on this machine, which is also the
-// authority for it, and its key, which is no secret: each has the same. names are other names
-// of the server.
+// authority for it, and its key. names are other names of the server.
 func MakeCertificate(certificate, key string, names ...string) error {
-	private := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return err
+	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(24 * time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		DNSNames: names,

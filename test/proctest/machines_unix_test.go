@@ -3,6 +3,7 @@
 package proctest
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"net"
@@ -18,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"leslie/test/cluster"
 	"leslie/test/harness"
 )
 
@@ -227,4 +229,38 @@ func TestTwoMachinesHaveOneServerAsThePageSays(t *testing.T) {
 	tower.must("leslie remote leave && leslie spawn --code 'Alone' --id alone && leslie claim notes && leslie doctor")
 	assert.Contains(t, tower.must("leslie list --all"), "health")
 	assert.NoFileExists(t, filepath.Join(tower.dir, ".leslie", "remote", "creds"))
+}
+
+// A certificate that its owner has signed goes to the other machines with the credentials; one whose credentials
+// lack it says what to do.
+func TestTwoMachinesTrustACertificateOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	all := newMachines(t, "laptop/project", "tower/project")
+	laptop, tower := all[0], all[1]
+	for _, m := range all {
+		require.NoError(t, os.MkdirAll(m.dir, 0o755))
+	}
+	require.NoError(t, cluster.MakeCertificate(filepath.Join(laptop.home(), "cert.pem"), filepath.Join(laptop.home(), "key.pem")))
+	at := fmt.Sprintf("127.0.0.1:%d", harness.FreePort())
+	laptop.must("leslie init --no-agents && leslie objective create 'Ship it' --id ship && leslie spawn 'Write it down' --id notes")
+	assert.Contains(t, laptop.must("leslie remote config ~/servers --servers hub="+at+" --tls-cert ~/cert.pem --tls-key ~/key.pem"),
+		"The credentials have the certificate that whoever uses them has to trust")
+	servers := filepath.Join(laptop.home(), "servers")
+	startNats(t, filepath.Join(servers, "hub.conf"))
+	url := regexp.MustCompile(`tls://\S+/proj-\w+`).FindString(laptop.must("leslie remote init tls://" + at + " --creds ~/servers/admin.creds"))
+	require.NotEmpty(t, url)
+
+	creds, err := os.ReadFile(filepath.Join(servers, "writer.creds"))
+	require.NoError(t, err)
+	certificate, err := os.ReadFile(filepath.Join(laptop.home(), "cert.pem"))
+	require.NoError(t, err)
+	tower.keep(filepath.Join(tower.home(), "writer.creds"), bytes.ReplaceAll(creds, certificate, nil))
+	out, err := tower.run("leslie connect " + url + " --creds ~/writer.creds")
+	require.Error(t, err)
+	assert.Contains(t, out, "T510")
+	assert.Contains(t, out, "append the certificate of that to the file of credentials that --creds names")
+	tower.keep(filepath.Join(tower.home(), "cert.pem"), certificate)
+	tower.must("cat ~/cert.pem >> ~/writer.creds && leslie connect " + url + " --creds ~/writer.creds && rm ~/writer.creds ~/cert.pem")
+	tower.must("leslie claim notes && leslie done notes")
+	assert.Contains(t, laptop.must("leslie status notes"), "thread notes  completed")
 }

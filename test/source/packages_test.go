@@ -133,7 +133,7 @@ func allowances() []allowance {
 		{dir: "test/lab/torture", packages: []string{"test/lab", "test/harness", "test/fakeagent"}},
 		{dir: "test/lab/soak", packages: []string{"test/lab", "test/harness"}},
 		{dir: "test/stress", modules: []string{"golang.org/x/sys"}},
-		{dir: "test/proctest", packages: []string{"test/harness"}},
+		{dir: "test/proctest", packages: []string{"test/cluster", "test/harness"}},
 		{dir: "test/source", packages: []string{"codes", "warnings"}},
 	}
 }

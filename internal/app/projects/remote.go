@@ -226,8 +226,15 @@ func remoteFailed(ctx context.Context, err error) error {
 // that some did not say how they are set up.
 func unfit(report ledger.Report) error {
 	if report.OnlySilent() {
-		return codes.RemoteUnreachable.New(fact.Of("reason", fmt.Sprintf("%d of %d servers answer", report.Servers, report.Servers+report.Silent))).
-			WithHint("Start the others, then repeat the line: each of them has to say how it is set up").WithNext("leslie help remote")
+		do := "does"
+		if report.Silent > 1 {
+			do = "do"
+		}
+		reason := fmt.Sprintf("%d of %d servers %s not answer", report.Silent, report.Servers+report.Silent, do)
+		return codes.RemoteUnreachable.New(fact.Of("reason", reason)).
+			WithHint("Each of them has to say how it is set up: start it, then repeat the line. Meanwhile a project that is " +
+				"on them goes on while more than half of them answer: leslie remote status says which do").
+			WithNext("leslie help remote")
 	}
 	var wrong []string
 	lines := map[string]bool{}
@@ -541,6 +548,7 @@ type RemoteStatusResult struct {
 	Damaged   bool   `json:"damaged,omitempty"` // its last line cannot be read
 	Reason    string `json:"reason,omitempty"`
 	Hint      string `json:"hint,omitempty"` // what helps, if there is a Reason
+	Untrusted bool   `json:"-"`              // nobody answered whose certificate this machine trusts
 	// Return is the line with which this machine comes back to a project that it has left, "" for none.
 	Return string `json:"return,omitempty"`
 	// Servers are those of the URL, and ReadOnly that this machine's credentials do not let it write; both as far as
@@ -592,14 +600,14 @@ func RemoteStatus(c *app.Call, _ RemoteStatusRequest) (*RemoteStatusResult, erro
 	}
 	if err != nil {
 		d.Reason, d.Hint = codes.Reason(err), codes.Of(err).Hint()
+		d.Untrusted = replica.Untrusted(err)
 		d.Diverged, d.Damaged = codes.Has(err, codes.RemoteDiverged), codes.Has(err, codes.RemoteDamaged)
 	}
-	if d.Reachable {
+	if !l.Offline && (d.Reachable || strings.Contains(l.Remote.URL, ",")) {
 		asking, cancel := c.Project().Environment().Timeout(c.Context(), replica.AskFor)
 		defer cancel()
-		if standing, err := l.Ledger.Standing(asking); err == nil {
-			d.Servers, d.ReadOnly = standing.Servers, !standing.MayAppend
-		}
+		standing, err := l.Ledger.Standing(asking)
+		d.Servers, d.ReadOnly = standing.Servers, err == nil && !standing.MayAppend
 	}
 	d.Machines, err = c.Machines()
 	return d, err

@@ -1,6 +1,9 @@
 package projects
 
 import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"io/fs"
 	"os"
@@ -21,8 +24,9 @@ import (
 type RemoteConfigRequest struct {
 	Dir     string   // absolute; it is made
 	Servers []string // NAME=HOST:PORT; none: one on this machine alone
-	// Certificate and Key are files for TLS, absolute; both or neither.
-	Certificate, Key string
+	// Certificate and Key are files for TLS, absolute; both or neither. Authority is the file with the certificate of
+	// the authority that signed the other, "" for one that the other machines trust.
+	Certificate, Key, Authority string
 }
 
 // Faults returns what is wrong with the request.
@@ -39,6 +43,9 @@ func (in RemoteConfigRequest) Faults(name app.Names) []app.Fault {
 	if (in.Certificate == "") != (in.Key == "") {
 		k.Add("Key", in.Key, "and the certificate go together")
 	}
+	if in.Authority != "" && in.Certificate == "" {
+		k.Add("Authority", in.Authority, "goes with a certificate")
+	}
 	return k.Faults
 }
 
@@ -54,6 +61,8 @@ type RemoteConfigResult struct {
 	Connect string   `json:"connect"`
 	// Plain: nothing is encrypted on its way, and the servers are not for this machine alone.
 	Plain bool `json:"plain,omitempty"`
+	// Trusts: the credentials have a certificate that whoever uses them trusts.
+	Trusts bool `json:"trusts,omitempty"`
 	app.Change
 }
 
@@ -62,7 +71,7 @@ const defaultServer = "leslie=127.0.0.1:4222"
 
 // RemoteConfig writes, in a folder, what nats-server is started with, and new credentials for an
 // administrator, a writer and a reader. Nothing that is there is replaced. Errors: T106 for a file
-// that is there, T903, T505.
+// that is there, T903, T505, T509.
 func RemoteConfig(env app.Environment, in RemoteConfigRequest) (*RemoteConfigResult, error) {
 	if err := app.FaultsError(in.Faults(nil)); err != nil {
 		return nil, err
@@ -91,6 +100,11 @@ func RemoteConfig(env app.Environment, in RemoteConfigRequest) (*RemoteConfigRes
 	d.URL = scheme + strings.Join(addresses, ",")
 	d.Init = "leslie remote init " + d.URL + " --creds " + external.Word(filepath.Join(in.Dir, "admin.creds"))
 	d.Connect = "leslie connect " + d.URL + "/PROJECT --creds writer.creds"
+	var err error
+	if setup.Trusted, err = trusted(in); err != nil {
+		return nil, err
+	}
+	d.Trusts = setup.Trusted != nil
 	files, err := engine.Configure(setup)
 	if err != nil {
 		return nil, codes.InvalidArgument.Wrap(err, fact.Of("reason", err.Error()))
@@ -100,6 +114,44 @@ func RemoteConfig(env app.Environment, in RemoteConfigRequest) (*RemoteConfigRes
 	}
 	d.Changed = true
 	return d, nil
+}
+
+// trusted returns the certificate that whoever uses the credentials has to trust: that of the authority which the
+// request names, or the servers' own where it is signed by itself. One that is on another machine is not known here.
+// Errors: T509, T903.
+func trusted(in RemoteConfigRequest) ([]byte, error) {
+	if in.Authority != "" {
+		data, err := os.ReadFile(in.Authority)
+		if err != nil {
+			return nil, codes.ReadFailed.OfPath(in.Authority, err)
+		}
+		all, _ := certificates(data)
+		if all == nil {
+			return nil, codes.InvalidArgument.New(fact.Of("reason", in.Authority+" has no certificate in PEM"))
+		}
+		return all, nil
+	}
+	data, _ := os.ReadFile(in.Certificate)
+	all, first := certificates(data)
+	if first == nil || !bytes.Equal(first.RawIssuer, first.RawSubject) {
+		return nil, nil
+	}
+	return all, nil
+}
+
+// certificates returns those of a file in PEM, without anything else that is in it, and the first of them; nil for none.
+func certificates(data []byte) (all []byte, first *x509.Certificate) {
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		one, err := x509.ParseCertificate(block.Bytes)
+		if block.Type != "CERTIFICATE" || err != nil {
+			continue
+		}
+		all = append(all, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)
+		if first == nil {
+			first = one
+		}
+	}
+	return all, first
 }
 
 // isLoopback reports whether an address is for this machine alone.

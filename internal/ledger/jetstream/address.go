@@ -2,6 +2,8 @@ package jetstream
 
 import (
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -9,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,7 +83,8 @@ func serverURLs(given []string) (string, error) {
 
 // credentials returns how a connection says who asks. The file at a path has one of: the
 // JWT and seed of a user as NATS's tools write them, the seed of an nkey, a line
-// user:password, or an object with user and password or with a token.
+// user:password, or an object with user and password or with a token. Certificates of
+// authorities that the connection is to trust may stand before and behind that, in PEM.
 func credentials(path string) ([]nats.Option, error) {
 	if path == "" {
 		return nil, nil
@@ -96,11 +100,58 @@ func credentials(path string) ([]nats.Option, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the credentials cannot be read: %w", err)
 	}
-	option, err := credentialsIn(bytes.TrimSpace(data))
+	who, certificates := cutCertificates(data)
+	opts, err := trusting(certificates)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return []nats.Option{option}, nil
+	if len(certificates) > 0 && len(who) == 0 { // the servers ask nobody who they are
+		return opts, nil
+	}
+	option, err := credentialsIn(who)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return append(opts, option), nil
+}
+
+const (
+	beginCertificate = "-----BEGIN CERTIFICATE-----"
+	endCertificate   = "-----END CERTIFICATE-----"
+)
+
+// cutCertificates takes the certificates out of a file of credentials.
+func cutCertificates(data []byte) (who, certificates []byte) {
+	rest := data
+	for {
+		before, after, found := bytes.Cut(rest, []byte(beginCertificate))
+		who = append(who, before...)
+		if !found {
+			return bytes.TrimSpace(who), certificates
+		}
+		var one []byte
+		one, rest, _ = bytes.Cut(after, []byte(endCertificate))
+		certificates = slices.Concat(certificates, []byte(beginCertificate), one, []byte(endCertificate+"\n"))
+	}
+}
+
+// trusting lets a connection trust certificates, in PEM, besides those that the system trusts. Whether there is TLS
+// at all is the address's and the server's to say.
+func trusting(certificates []byte) ([]nats.Option, error) {
+	if len(certificates) == 0 {
+		return nil, nil
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	if !roots.AppendCertsFromPEM(certificates) {
+		return nil, errors.New("the certificate in it cannot be read")
+	}
+	return []nats.Option{func(o *nats.Options) error {
+		o.TLSConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+		return nil
+	}}, nil
 }
 
 // credentialsIn never repeats what the file says: errors get into logs.
@@ -142,7 +193,8 @@ func described(path string) string {
 	if err != nil {
 		return text
 	}
-	if until := validUntil(data); !until.IsZero() {
+	who, _ := cutCertificates(data)
+	if until := validUntil(who); !until.IsZero() {
 		text += ", which are valid until " + until.Format(time.RFC3339)
 	}
 	return text

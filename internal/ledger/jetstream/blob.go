@@ -105,7 +105,7 @@ func (l *log) put(ctx context.Context, subject string, data []byte) error {
 			silences = -1
 		}
 	}
-	return failure(ledger.ErrUnreachable, errors.New("they confirm nothing; too few of them may be there"))
+	return failure(ledger.ErrUnreachable, errors.New("those that are there confirm nothing; too few of them may be"))
 }
 
 func (l *log) putOnce(ctx context.Context, subject string, data []byte) error {

@@ -51,8 +51,13 @@ func TestConfiguredServersOfThreeKnowEachOther(t *testing.T) {
 	t.Parallel()
 	dir := configured(t, ledger.ServerSetup{
 		Servers:     []ledger.Server{{Name: "n1", Address: "10.0.0.1:4222"}, {Name: "n2", Address: "10.0.0.2:4222"}, {Name: "n3", Address: "10.0.0.3:4223"}},
-		Certificate: "/etc/leslie/cert.pem", Key: "/etc/leslie/key.pem",
+		Certificate: "/etc/leslie/cert.pem", Key: "/etc/leslie/key.pem", Trusted: []byte("whom to trust\n"),
 	})
+	for _, role := range []string{"admin", "writer", "reader"} {
+		text, err := os.ReadFile(filepath.Join(dir, role+".creds"))
+		require.NoError(t, err)
+		assert.Regexp(t, `^SU\w+\nwhom to trust\n$`, string(text))
+	}
 	for i, port := range []int{4222, 4222, 4223} {
 		text, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("n%d.conf", i+1)))
 		require.NoError(t, err)

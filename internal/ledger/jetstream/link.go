@@ -62,9 +62,10 @@ func (e Engine) newLink(at ledger.Address) (*link, error) {
 	return &link{servers: servers, opts: opts, credentials: at.Credentials, watches: map[*watch]bool{}}, nil
 }
 
-// alone returns a link to one server, with the same credentials.
+// alone returns a link to one server, with the same credentials, that goes to no other of its cluster.
 func (l *link) alone(server string) *link {
-	return &link{servers: server, opts: l.opts, credentials: l.credentials, watches: map[*watch]bool{}}
+	opts := append(slices.Clone(l.opts), nats.IgnoreDiscoveredServers())
+	return &link{servers: server, opts: opts, credentials: l.credentials, watches: map[*watch]bool{}}
 }
 
 // connected returns the connection. Where none is, it tries each server once.

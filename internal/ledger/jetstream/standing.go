@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"math"
 	"strconv"
@@ -23,7 +24,8 @@ func (l *log) Standing(ctx context.Context) (s ledger.Standing, err error) {
 		all.Go(func() {
 			one := l.alone(url)
 			_, err := one.connected(ctx)
-			s.Servers[i] = ledger.ServerStanding{URL: url, Answers: err == nil || errors.Is(err, ledger.ErrDenied)}
+			_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+			s.Servers[i] = ledger.ServerStanding{URL: url, Answers: err == nil || errors.Is(err, ledger.ErrDenied), Untrusted: untrusted}
 			_ = one.close()
 		})
 	}

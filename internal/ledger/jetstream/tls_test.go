@@ -1,6 +1,7 @@
 package jetstream_test
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log"
@@ -84,6 +85,48 @@ func TestServersAreReachedInEachWay(t *testing.T) {
 		_, err := ledgertest.Opened(t, s, s.Writer).Head(ledgertest.Soon(t))
 		require.ErrorIs(t, err, ledger.ErrUnreachable)
 	})
+}
+
+// A certificate that nobody else trusts is trusted by whoever has it in his credentials.
+func TestCredentialsNameWhomToTrust(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	own := filepath.Join(dir, "crt")
+	require.NoError(t, cluster.MakeCertificate(own, filepath.Join(dir, "key")))
+	authority, err := os.ReadFile(own)
+	require.NoError(t, err)
+	n := startNode(t, func(config string) string { return cluster.WithTLS(config, own, filepath.Join(dir, "key")) })
+
+	s := n.setup(t, "p")
+	_, err = ledgertest.Opened(t, s, s.Writer).Head(ledgertest.Soon(t))
+	require.ErrorIs(t, err, ledger.ErrUnreachable)
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	require.True(t, untrusted, "%v", err)
+
+	s.Admin.Credentials = secret(t, "admin:apw\n"+string(authority))
+	s.Writer.Credentials = secret(t, string(authority)+"writer:wpw\n")
+	l := ledgertest.Created(t, s)
+	ledgertest.Append(t, l, "", ledgertest.Lines(1, 3)...)
+	ledgertest.Same(t, ledgertest.Lines(1, 3), ledgertest.Read(t, l, 0))
+
+	s.Writer.Credentials = secret(t, "writer:wpw\n-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n")
+	_, err = jetstream.Engine{}.Open(s.Writer)
+	require.ErrorContains(t, err, "the certificate in it cannot be read")
+}
+
+func TestAServerWithACertificateThatIsNotTrustedIsNamed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, cluster.MakeCertificate(filepath.Join(dir, "crt"), filepath.Join(dir, "key")))
+	secure := startNode(t, func(config string) string {
+		return cluster.WithTLS(config, filepath.Join(dir, "crt"), filepath.Join(dir, "key"))
+	})
+	plain := startNode(t, nil)
+	ledgertest.Created(t, plain.setup(t, "p"))
+	s := plain.setup(t, "p", secure.url(), plain.url())
+	standing, err := ledgertest.Opened(t, s, s.Writer).Standing(ledgertest.Soon(t))
+	require.NoError(t, err)
+	require.Equal(t, []ledger.ServerStanding{{URL: secure.url(), Untrusted: true}, {URL: plain.url(), Answers: true}}, standing.Servers)
 }
 
 func TestAddressesThatCannotBeMeantAreRefused(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,6 +34,9 @@ func (d remoteConfigText) Text(p *page.Page) {
 	}
 	p.Field("first machine", d.Init)
 	p.Field("other machines", d.Connect+", with the PROJECT that the first prints and a copy of writer.creds")
+	if d.Trusts {
+		p.Line("The credentials have the certificate that whoever uses them has to trust")
+	}
 	if d.Plain {
 		p.Line("Nothing is encrypted on its way: use it inside a private network, or with --tls-cert and --tls-key")
 	}
@@ -53,14 +57,15 @@ func RemoteConfig() *cli.Command {
 			cli.NewFlag("servers", cli.Texts("NAME=HOST:PORT"), "a server, by the address at which machines reach it; repeat it"),
 			cli.NewFlag("tls-cert", cli.Text("FILE").Offering(cli.FileNames), "the servers' TLS certificate"),
 			cli.NewFlag("tls-key", cli.Text("FILE").Offering(cli.FileNames), "its key"),
+			cli.NewFlag("tls-ca", cli.Text("FILE").Offering(cli.FileNames), "the certificate of an authority of your own that signed it"),
 		},
 		Run: func(c *cli.Call) (cli.Data, error) {
 			in := projects.RemoteConfigRequest{
 				Dir: absolute(c, c.Operand(0)), Servers: c.Texts("servers"),
-				Certificate: absolute(c, c.Text("tls-cert")), Key: absolute(c, c.Text("tls-key")),
+				Certificate: absolute(c, c.Text("tls-cert")), Key: absolute(c, c.Text("tls-key")), Authority: absolute(c, c.Text("tls-ca")),
 			}
 			if c.Operand(0) != "" {
-				c.CheckRequest(in.Faults, map[string]string{"Dir": "DIR", "Servers": "--servers", "Key": "--tls-key"})
+				c.CheckRequest(in.Faults, map[string]string{"Dir": "DIR", "Servers": "--servers", "Key": "--tls-key", "Authority": "--tls-ca"})
 			}
 			if err := c.Usage(); err != nil {
 				return nil, err
@@ -301,7 +306,9 @@ func (d remoteStatusText) Text(p *page.Page) {
 		p.Field("diverged", d.Reason)
 	case !d.Reachable:
 		p.Field("unreachable", d.Reason)
-		p.Line("if the servers have another address now: leslie remote move URL")
+		if !d.Untrusted && !slices.ContainsFunc(d.Servers, func(s projects.ServerStanding) bool { return s.Answers }) {
+			p.Line("if the servers have another address now: leslie remote move URL")
+		}
 	case *d.Lag > 0:
 		p.Field("behind", fact.Plural(*d.Lag, "operation"))
 	default:
@@ -334,15 +341,25 @@ func serversText(p *page.Page, servers []projects.ServerStanding) {
 	if len(servers) < 2 {
 		return
 	}
-	var silent []string
+	var silent, untrusted []string
 	for _, s := range servers {
-		if !s.Answers {
+		switch {
+		case s.Untrusted:
+			untrusted = append(untrusted, s.URL)
+		case !s.Answers:
 			silent = append(silent, s.URL)
 		}
 	}
-	text := fmt.Sprintf("%d of %d answer", len(servers)-len(silent), len(servers))
+	answer := len(servers) - len(silent) - len(untrusted)
+	text := fmt.Sprintf("%d of %d answer", answer, len(servers))
 	if len(silent) > 0 {
 		text += "; no answer from " + strings.Join(silent, ", ")
+	}
+	if len(untrusted) > 0 {
+		text += "; the certificate is not trusted here of " + strings.Join(untrusted, ", ")
+	}
+	if needed := len(servers)/2 + 1; answer > 0 && answer < needed {
+		text += fmt.Sprintf("; it takes %d", needed)
 	}
 	p.Field("servers", text)
 }
