@@ -59,6 +59,28 @@ func TestPagesShowRealAnswers(t *testing.T) {
 	}
 }
 
+// TestTheAgentOfTheDocumentsRuns runs the program that the documents show as one that leslie can start.
+func TestTheAgentOfTheDocumentsRuns(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not there")
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "internals", "agents-cases.md"))
+	require.NoError(t, err)
+	program := regexp.MustCompile("(?s)```sh\n(#!/bin/sh\n.*?)```").FindStringSubmatch(string(text))
+	require.NotNil(t, program)
+	p := newPlayer(t)
+	agent := filepath.Join(p.home, "my-agent")
+	p.write(agent, program[1])
+	require.NoError(t, os.Chmod(agent, 0o755))
+	p.write(filepath.Join(p.home, ".leslie", "config.json"), `{"run": {"agent": "mine", "agents": {"mine": {"command": ["`+agent+`"]}}}}`)
+	p.shell("leslie init --no-agents")
+	assert.Contains(t, p.shell("leslie agents --check mine"), "ready in")
+	assert.Contains(t, p.shell("leslie run --new 'List the files' --id files"), "of files  done\nagent mine, 1 turn\nits code: 1 commit, 1 file +2 -0, not landed")
+	p.shell("leslie land files")
+	assert.Equal(t, "files.txt\nmain.js\n", p.shell("cat files.txt"))
+}
+
 // player plays a page.
 type player struct {
 	t         *testing.T
