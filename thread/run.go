@@ -169,11 +169,15 @@ func (s *State) ThreadsWithRun() []Thread {
 func (r *Run) Going() bool { return r != nil && (r.Phase == RunStarting || r.Phase == RunRunning) }
 
 // RunsElsewhere reports whether the thread's agent runs on another machine than this one:
-// its process there extends the claim, so a claim that has expired says that it is gone.
+// its process there extends the claim, so a claim that has expired says that it is gone. When the
+// thread ends its claim does, before the run: that is gone if it does not end within RunClaim.
 func (t Thread) RunsElsewhere(machine string, now time.Time) bool {
 	run := t.LastRun()
 	if !run.Going() || run.Machine == "" || run.Machine == machine {
 		return false
+	}
+	if t.Status.Terminated() {
+		return now.Before(t.Updated.Add(RunClaim))
 	}
 	held := t.Held(now)
 	return held != nil && held.Holder == RunHolder(t.ID)

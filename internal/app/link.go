@@ -76,6 +76,28 @@ func Unusable(err error) error {
 		WithHint("Correct the address, or the file of credentials that --creds or LESLIE_REMOTE_CREDS names").WithNext("leslie help remote")
 }
 
+// mayWriteFor is how long MayWrite waits for the log's engine: an election may be on.
+const mayWriteFor = 20 * time.Second
+
+// MayWrite asks the project's log whether it would take an operation of the caller, for a call that changes branches
+// or worktrees before it records that. Errors: T402, T510, T904.
+func (c *Call) MayWrite() error {
+	l := c.project.link
+	if l == nil {
+		return nil
+	}
+	if l.Offline {
+		return replica.Error(c.ctx, replica.Offline{}, "")
+	}
+	asking, cancel := c.project.env.Timeout(c.ctx, mayWriteFor)
+	defer cancel()
+	standing, err := l.Ledger.Standing(asking)
+	if err == nil && !standing.MayAppend {
+		err = ledger.ErrDenied
+	}
+	return replica.Error(c.ctx, err, "")
+}
+
 // askLog learns what time it is at the log, and where it ends, once for each call. What writes
 // needs no more: Store.Update reads what is new. Errors: T402, T510, T904.
 func (c *Call) askLog() (err error) {

@@ -85,9 +85,14 @@ func (r *Repo) Identity(ctx context.Context) (env []string) {
 	return env
 }
 
-// Newest returns the newest commits that a revision has and another has not, the newest first, with their first lines.
-func (r *Repo) Newest(ctx context.Context, revision, without string, most int) (all []CommitSummary, err error) {
-	out, err := r.at(ctx, command{args: []string{"log", "--format=%H %s", "--max-count=" + strconv.Itoa(most), revision, "^" + without, "--"}})
+// Newest returns the newest commits that a revision has and none of others has, the newest first, with their first
+// lines. One of the others that is not there has nothing.
+func (r *Repo) Newest(ctx context.Context, most int, revision string, without ...string) (all []CommitSummary, err error) {
+	args := []string{"log", "--format=%H %s", "--ignore-missing", "--max-count=" + strconv.Itoa(most), revision}
+	for _, other := range without {
+		args = append(args, "^"+other)
+	}
+	out, err := r.at(ctx, command{args: append(args, "--")})
 	return summaries(out), broken(err)
 }
 
@@ -110,19 +115,28 @@ func (r *Repo) Dangling(ctx context.Context, from Commit) (all []CommitSummary, 
 	if err != nil {
 		return nil, broken(err)
 	}
-	var later []string
+	var dangling []string
 	for line := range strings.Lines(string(out)) {
 		if id, is := strings.CutPrefix(strings.TrimSpace(line), "dangling commit "); is {
-			if after, err := r.Contains(ctx, Commit(id), from); err != nil || !after {
-				continue
-			}
-			later = append(later, id)
+			dangling = append(dangling, id)
 		}
 	}
+	if len(dangling) == 0 {
+		return nil, nil
+	}
+	after, err := r.commits(ctx, command{
+		args:  []string{"rev-list", "--ancestry-path", "--stdin"},
+		stdin: []byte("^" + string(from) + "\n" + strings.Join(dangling, "\n") + "\n"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	later := slices.DeleteFunc(dangling, func(id string) bool { return !after[Commit(id)] })
 	if len(later) == 0 {
 		return nil, nil
 	}
-	args := []string{"log", "--no-walk=sorted", "--format=%H %s", "--max-count=" + strconv.Itoa(mostDangling)}
+	// In this order: git walks for a count that comes behind.
+	args := []string{"log", "--max-count=" + strconv.Itoa(mostDangling), "--no-walk=sorted", "--format=%H %s"}
 	out, err = r.at(ctx, command{args: append(args, later...)})
 	return summaries(out), broken(err)
 }
@@ -166,6 +180,30 @@ func (r *Repo) Count(ctx context.Context, a, b Commit) (onlyA, onlyB int, err er
 	}
 	left, right, _ := strings.Cut(strings.TrimSpace(string(out)), "\t")
 	return number(left), number(right), nil
+}
+
+// Remade returns the commits of two lines that the other line has again, as after a rebase: as a commit of the same
+// author, time and first line that makes the same change.
+func (r *Repo) Remade(ctx context.Context, one, other Commit) (map[Commit]bool, error) {
+	args := []string{"log", "--cherry-mark", "--format=%m%H %at %ae %s", string(one) + "..." + string(other), "--"}
+	out, err := r.at(ctx, command{args: args})
+	if err != nil {
+		return nil, broken(err)
+	}
+	same := map[string][]Commit{}
+	for line := range strings.Lines(string(out)) {
+		if rest, is := strings.CutPrefix(line, "="); is { // no change equals no change, too
+			id, made, _ := strings.Cut(rest, " ")
+			same[made] = append(same[made], Commit(id))
+		}
+	}
+	commits := map[Commit]bool{}
+	for _, all := range same {
+		for _, commit := range all {
+			commits[commit] = len(all) > 1
+		}
+	}
+	return commits, nil
 }
 
 // CommitsNotIn returns the commits that some commits have and none of the others, nor any of

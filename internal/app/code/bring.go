@@ -98,19 +98,32 @@ func freeFolder(ctx context.Context, repo *git.Repo, dir string) (string, error)
 	return name, err
 }
 
-// branchAgain makes a branch that leslie made, and that is gone here, as after a landing, where the thread's machine
-// has sent it last, and returns that commit; "" if the branch was not made. Errors: a *notCome, those of git.
-func branchAgain(c *app.Call, repo *git.Repo, t thread.Thread) (at git.Commit, err error) {
-	sent := t.OwnedCode().Sent
-	tip, err := repo.Branch(c.Context(), t.Branch)
-	if err != nil || tip != "" || sent == nil || !t.OwnedCode().Made.Branch {
-		return "", err
+// branchAgain makes a branch that leslie made, and that is gone here, as after a landing, where its worktree had it
+// last, else where the thread's machine has sent it last. It returns that commit, "" if the branch was not made, and
+// whether it is what was sent. Errors: a *notCome, those of git.
+func branchAgain(c *app.Call, repo *git.Repo, t thread.Thread) (at git.Commit, isSent bool, err error) {
+	ctx, code := c.Context(), t.OwnedCode()
+	tip, err := repo.Branch(ctx, t.Branch)
+	if err != nil || tip != "" || !code.Made.Branch {
+		return "", false, err
 	}
-	if err := commitsCome(c, repo, t, *sent); err != nil {
-		return "", err
+	from := "its worktree"
+	w := repo.Worktree("", code.Admin)
+	if last := w.LastHead(); code.Admin != "" && last != "" && w.HasCheckedOut(t.Branch) {
+		if at, err = repo.Resolve(ctx, string(last)); err != nil {
+			return "", false, err
+		}
 	}
-	at = git.Commit(sent.Tip)
-	return at, unlessMoved(repo.UpdateRef(c.Context(), "refs/heads/"+t.Branch, at, "", "leslie: from "+sent.Machine))
+	if at == "" && code.Sent != nil {
+		if err := commitsCome(c, repo, t, *code.Sent); err != nil {
+			return "", false, err
+		}
+		at, isSent, from = git.Commit(code.Sent.Tip), true, code.Sent.Machine
+	}
+	if at == "" {
+		return "", false, nil
+	}
+	return at, isSent, unlessMoved(repo.UpdateRef(ctx, "refs/heads/"+t.Branch, at, "", "leslie: from "+from))
 }
 
 // catchUp moves the branch of a thread whose worktree is here, in a project on several machines, forward to what others

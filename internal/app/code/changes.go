@@ -297,7 +297,7 @@ func (l changesLook) landed(target git.Commit) (parts []Part, err error) {
 		found = true
 		part := Part{Kind: LandedPart, Into: landing.Place()}
 		if landing.Tip != "" && landing.From != "" { // the tip of a squash may be gone
-			newest, _ := l.repo.Newest(l.ctx, landing.Tip, landing.From, maxSubjects)
+			newest, _ := l.repo.Newest(l.ctx, maxSubjects, landing.Tip, landing.From)
 			part.addCommits(newest)
 		}
 		from := cmp.Or(git.Commit(landing.From), commit+"^1") // as earlier versions recorded it
@@ -331,8 +331,8 @@ func (l changesLook) committed(target git.Commit) (parts []Part, err error) {
 		return nil, nil
 	}
 	part := Part{Kind: CommittedPart}
-	if target != "" {
-		if err := l.addNewest(&part, head, target); err != nil {
+	if target != "" { // which may be behind in this clone, and behind where the branch began
+		if err := l.addNewest(&part, head, target, git.Commit(l.owner.OwnedCode().Start)); err != nil {
 			return nil, err
 		}
 	}
@@ -365,12 +365,17 @@ func (l changesLook) astray(git.Commit) ([]Part, error) {
 	return l.between(part, cmp.Or(base, head), at)
 }
 
-// addNewest counts the commits that a tip has and another commit lacks, and adds the newest of them.
-func (l changesLook) addNewest(part *Part, tip, without git.Commit) (err error) {
-	if part.Commits, _, err = l.repo.Count(l.ctx, tip, without); err != nil || part.Commits == 0 {
+// addNewest counts the commits that a tip has and none of other commits has, and adds the newest of them.
+func (l changesLook) addNewest(part *Part, tip git.Commit, without ...git.Commit) error {
+	all, err := l.repo.CommitsNotIn(l.ctx, []git.Commit{tip}, without)
+	if part.Commits = len(all); err != nil || part.Commits == 0 {
 		return err
 	}
-	newest, err := l.repo.Newest(l.ctx, string(tip), string(without), maxSubjects)
+	others := make([]string, len(without))
+	for i, commit := range without {
+		others[i] = string(commit)
+	}
+	newest, err := l.repo.Newest(l.ctx, maxSubjects, string(tip), others...)
 	part.addCommits(newest)
 	return err
 }
@@ -472,15 +477,18 @@ func AmountToLand(c *app.Call, id thread.ThreadID) *app.CodeAmount {
 }
 
 // SubjectsOf returns the subjects of the newest commits that a thread's branch has beyond its
-// target; nil if git cannot say it.
+// target and where it began; nil if git cannot say it.
 func SubjectsOf(c *app.Call, t thread.Thread) []string {
 	const few = 5 // for a prompt
 	repo, err := RepoOf(c, t)
 	if err != nil {
 		return nil
 	}
-	without := cmp.Or(t.OwnedCode().Target, t.OwnedCode().Start)
-	newest, err := repo.Newest(c.Context(), "refs/heads/"+t.Branch, without, few)
+	without := []string{t.OwnedCode().Start}
+	if target := t.OwnedCode().Target; target != "" {
+		without = append(without, target)
+	}
+	newest, err := repo.Newest(c.Context(), few, "refs/heads/"+t.Branch, without...)
 	if err != nil {
 		return nil
 	}

@@ -3,6 +3,7 @@ package code
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -77,6 +78,54 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 		}
 	}
 	return all
+}
+
+// Unsent counts the commits of threads whose worktrees are here that this machine would send to the others with the
+// work, and has not sent, without those of which git cannot say it within OverlapTime.
+func Unsent(c *app.Call, ids ...thread.ThreadID) map[thread.ThreadID]int {
+	if travel, err := c.Travel(); err != nil || travel == app.TravelOff || c.Project().Machine() == "" {
+		return nil
+	}
+	var owners []thread.Thread
+	if _, err := c.View(func(s *thread.State) error {
+		owners = nil
+		for _, id := range ids {
+			t, _ := s.Threads.Peek(string(id))
+			if code := t.OwnedCode(); code != nil && code.State == thread.CodeReady && code.Machine == c.Project().Machine() {
+				owners = append(owners, t)
+			}
+		}
+		return nil
+	}); err != nil {
+		return nil
+	}
+	look, repo, end := lookAside(c, owners)
+	defer end()
+	if repo == nil {
+		return nil
+	}
+	counts := map[thread.ThreadID]int{}
+	for _, t := range owners {
+		tip, err := repo.Branch(look.Context(), t.Branch)
+		if err != nil || tip == "" || !InRepo(t, repo) {
+			continue
+		}
+		code := t.OwnedCode()
+		known := []git.Commit{git.Commit(code.Start)}
+		for _, sent := range code.AllSent() {
+			known = append(known, git.Commit(sent.Tip))
+		}
+		if code.Target != "" {
+			known = append(known, git.Commit(code.Target))
+		}
+		if landed, err := hasLanded(look.Context(), repo, t, tip); err != nil || landed {
+			continue
+		}
+		if n, err := commitsBeyond(look.Context(), repo, tip, known); err == nil && n > 0 {
+			counts[t.ID] = n
+		}
+	}
+	return counts
 }
 
 // SentLater returns what other machines have sent of completed threads that has not landed with them, without that of
@@ -211,28 +260,39 @@ func leftOf(
 }
 
 // besides counts the commits of a thread's branch here, at tip, that have not landed, that the branch in which it lands
-// lacks, and the thread's own, too, as it was sent last by the machine that has it, or came from there.
+// lacks, and the thread's own, too, as it was sent last by the machine that has it, or came from there, if need be with
+// other commits that make the same changes.
 func besides(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commit) (int, error) {
 	code := t.OwnedCode()
 	own := []git.Commit{git.Commit(code.Start)}
-	if code.Sent != nil {
-		own = append(own, git.Commit(code.Sent.Tip))
-	}
 	if code.Target != "" {
 		own = append(own, git.Commit(code.Target))
+	}
+	if code.Sent != nil {
+		own = append(own, git.Commit(code.Sent.Tip))
+		if code.Sent.Held != "" && code.Sent.Machine == code.Machine { // which it has not sent, and may have from here
+			own = append(own, git.Commit(code.Sent.Held))
+		}
 	}
 	if code.State == thread.CodeElsewhere {
 		own = append(own, git.Commit(git.MachineRef(code.Machine, t.Branch)))
 	}
-	n, err := commitsBeyond(ctx, repo, tip, own)
-	if err != nil || n == 0 {
+	if slices.Contains(own, tip) {
+		return 0, nil
+	}
+	beyond, err := repo.CommitsNotIn(ctx, []git.Commit{tip}, own)
+	if err != nil || len(beyond) == 0 {
 		return 0, err
 	}
 	landed, err := hasLanded(ctx, repo, t, tip)
 	if err != nil || landed {
 		return 0, err
 	}
-	return n, nil
+	if code.Sent != nil {
+		remade, err := repo.Remade(ctx, tip, git.Commit(code.Sent.Tip)) // an error: that is not here
+		maps.DeleteFunc(beyond, func(commit git.Commit, _ bool) bool { return err == nil && remade[commit] })
+	}
+	return len(beyond), nil
 }
 
 // commitsBeyond counts the commits of a branch, at tip, that none of some commits has.

@@ -28,10 +28,12 @@ type RestoreResult struct {
 	Worktree string           `json:"worktree"` // absolute
 	// Rescued is the commit whose work is in it again, absent for none.
 	Rescued string `json:"rescued,omitempty"`
-	// BranchMade is the commit, the last that was sent to the other machines, at which the branch was made again,
-	// because somebody had deleted it; absent if it was there.
+	// BranchMade is the commit at which the branch was made again, because somebody had deleted it: the last that its
+	// worktree had, or, if BranchSent, that was sent to the other machines; absent if it was there.
 	BranchMade string `json:"branchMade,omitempty"`
-	// Later are commits that go on from there and that no branch has, the newest few; Searched: git has looked at all.
+	BranchSent bool   `json:"branchSent,omitempty"`
+	// Later are commits that go on from what was sent and that no branch has, the newest few; Searched: git has
+	// looked at all.
 	Later    []git.CommitSummary `json:"later,omitempty"`
 	Searched bool                `json:"searched,omitempty"`
 	Revision thread.Revision     `json:"revision"`
@@ -47,6 +49,7 @@ type codeRestore struct {
 	undoes   *thread.Operation
 	worktree git.Worktree
 	again    git.Commit // where the branch was made again, "" if it was there
+	sent     bool       // again is the last commit that was sent
 	// made: something was made again that no record calls lost, or a removal was ended.
 	made bool
 }
@@ -94,13 +97,16 @@ func Restore(c *app.Call, in RestoreRequest) (*RestoreResult, error) {
 		m.repo, err = RepoOnceIdle(c, m.t)
 	}
 	if err == nil {
+		err = c.MayWrite()
+	}
+	if err == nil {
 		err = m.bring()
 	}
 	if err != nil {
 		return nil, err
 	}
 	d, err := m.record()
-	if err == nil && m.again != "" {
+	if err == nil && m.sent {
 		ctx, end := c.Project().Environment().Timeout(c.Context(), OverlapTime)
 		defer end()
 		later, failed := m.repo.Dangling(ctx, m.again)
@@ -132,11 +138,10 @@ func (m *codeRestore) bring() (err error) {
 		}
 		return m.branch(x.Tip)
 	}
-	if m.worktree.LastHead() == "" { // it is gone, too, and says nothing of what the branch had
-		if m.again, err = branchAgain(m.c, m.repo, m.t); err != nil {
-			return err
-		}
+	if m.again, m.sent, err = branchAgain(m.c, m.repo, m.t); err != nil {
+		return err
 	}
+	m.made = m.made || m.again != ""
 	if err := branchThere(ctx, m.repo, m.t); err != nil {
 		return err
 	}
@@ -245,7 +250,7 @@ func (m *codeRestore) record() (*RestoreResult, error) {
 		if m.undoes != nil {
 			s.Reverse(thread.Reversal{Undoes: m.undoes.ID})
 		}
-		d := &RestoreResult{ThreadID: t.ID, State: t.OwnedCode().State, Branch: t.Branch, Worktree: m.worktree.Dir, BranchMade: string(m.again), Revision: t.Revision}
+		d := &RestoreResult{ThreadID: t.ID, State: t.OwnedCode().State, Branch: t.Branch, Worktree: m.worktree.Dir, BranchMade: string(m.again), BranchSent: m.sent, Revision: t.Revision}
 		if removed != nil {
 			d.Rescued = removed.Rescue
 		}

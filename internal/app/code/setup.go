@@ -83,7 +83,7 @@ func Setup(c *app.Call, in SetupRequest) (*SetupResult, error) {
 			WithHint("leslie code restore " + string(t.ID) + " brings it back").WithNext("leslie code " + string(t.ID))
 	}
 	if t.OwnedCode().State == thread.CodeMaking {
-		if _, err := branchAgain(c, repo, t); err != nil {
+		if _, _, err := branchAgain(c, repo, t); err != nil {
 			return nil, err
 		}
 		w, err := Make(c, repo, t.ID, *t.OwnedCode(), WorktreeSpecOf(c, t))

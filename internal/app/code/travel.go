@@ -40,6 +40,7 @@ func Send(c *app.Call, t thread.Thread) (sent *thread.CodeSent, bundle []byte) {
 			return nil, nil
 		}
 	}
+	warnAstray(c, repo, t)
 	travel, err := c.Travel()
 	stays := err == nil && travel == app.TravelOff
 	if err == nil && !stays {
@@ -56,6 +57,29 @@ func Send(c *app.Call, t thread.Thread) (sent *thread.CodeSent, bundle []byte) {
 		c.Warn(warnings.CommitsNotSent.New(fact.Of("threadId", t.ID), fact.Of("branch", t.Branch), fact.Of("reason", reason)))
 	}
 	return sent, nil
+}
+
+// warnAstray adds W815 if the worktree of a thread has commits that its branch lacks: only the branch is sent.
+func warnAstray(c *app.Call, repo *git.Repo, t thread.Thread) {
+	ctx, code := c.Context(), t.OwnedCode()
+	w := repo.Worktree(WorktreeDir(c, t), code.Admin)
+	if code.State != thread.CodeReady || code.Machine != c.Project().Machine() || FolderMissing(code.Admin) ||
+		w.HasCheckedOut(t.Branch) || w.Busy() != "" {
+		return
+	}
+	head, err := repo.Resolve(ctx, w.Head())
+	if err != nil || head == "" {
+		return
+	}
+	tip, err := repo.Branch(ctx, t.Branch)
+	if err != nil || tip == "" {
+		return
+	}
+	if n, err := commitsBeyond(ctx, repo, head, []git.Commit{tip, git.Commit(code.Start)}); err == nil && n > 0 {
+		reason := fact.Plural(n, "commit") + " up to " + string(head)[:12] + " in its worktree that " + t.Branch +
+			" lacks, and only the branch is sent"
+		c.Warn(warnings.CommitsNotSent.New(fact.Of("threadId", t.ID), fact.Of("branch", t.Branch), fact.Of("reason", reason)))
+	}
 }
 
 // notSent tells the other machines that commits of a thread's branch stay here which could not be sent; nil where
@@ -91,7 +115,11 @@ func send(c *app.Call, repo *git.Repo, t thread.Thread, travel app.Travel) (*thr
 		Machine: c.Project().Machine(), At: c.Now(), Tip: string(tip), Uncommitted: uncommittedIn(c, repo, t),
 	}
 	if was := code.Sent; code.Machine == next.Machine && was != nil && was.Machine != next.Machine {
-		if next.Includes, err = repo.Contains(ctx, tip, git.Commit(was.Tip)); err != nil {
+		next.Includes, err = repo.Contains(ctx, tip, git.Commit(was.Tip))
+		if err == nil && next.Includes && was.Held != "" {
+			next.Includes, err = repo.Contains(ctx, tip, git.Commit(was.Held))
+		}
+		if err != nil {
 			next.Includes = false // git does not have it
 		}
 	}

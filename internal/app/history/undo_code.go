@@ -244,7 +244,7 @@ func (u *Undoing) takeBackCode() error {
 	default:
 		return nil
 	}
-	repo, err := code.OpenRepo(u.c)
+	repo, err := u.repoToChange()
 	if err != nil {
 		return err
 	}
@@ -292,6 +292,16 @@ func (u *Undoing) takeBackCode() error {
 		err = u.findBases(repo, *l)
 	}
 	return err
+}
+
+// repoToChange opens the repository, whose branches change before that is recorded: whoever may not record it is
+// refused. Errors: T801, T402, T510.
+func (u *Undoing) repoToChange() (*git.Repo, error) {
+	repo, err := code.OpenRepo(u.c)
+	if err == nil && !u.dryRun {
+		err = u.c.MayWrite()
+	}
+	return repo, err
 }
 
 // landedHere refuses to take back a landing whose commit this clone does not have, and another machine may:
@@ -452,7 +462,7 @@ func (u *Undoing) removedSince(l thread.CodeLanding) error {
 // Errors: T110 if the branch has moved since, or local work is in the way; T805, T808, T801.
 func (u *Undoing) landAgain(m thread.Merge) error {
 	l := m.Code.Landing
-	repo, err := code.OpenRepo(u.c)
+	repo, err := u.repoToChange()
 	if err != nil {
 		return err
 	}

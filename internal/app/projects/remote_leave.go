@@ -2,6 +2,7 @@ package projects
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -88,6 +89,9 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 			d.Missing = append(d.Missing, id)
 		}
 	}
+	if err := d.bringLists(c); err != nil {
+		return nil, err
+	}
 	code.BringCommits(c, owners)
 	if err := c.Store().Leave(c.Context(), c.LockWait()); err != nil {
 		return nil, err
@@ -104,6 +108,31 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 	}
 	c.Wrote(commit)
 	return d, nil
+}
+
+// bringLists brings the lists of published files here that this machine, or one that it was when it was killed, has made
+// itself: files that are as they say were not fetched. Those that cannot be had are Missing.
+func (d *RemoteLeaveResult) bringLists(c *app.Call) error {
+	lists := map[thread.ThreadID]thread.BlobID{}
+	if _, err := c.View(func(s *thread.State) error {
+		clear(lists)
+		for t := range s.Threads.All() {
+			if t.Published != nil {
+				lists[t.ID] = t.Published.Manifest
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(lists)) {
+		if _, err := c.Store().Manifest(lists[id]); err != nil && (c.Context().Err() != nil || !notHere(err)) {
+			return err
+		} else if err != nil && !slices.Contains(d.Missing, id) {
+			d.Missing = append(d.Missing, id)
+		}
+	}
+	return nil
 }
 
 // giveBack releases what is held, with what is to be handed on of it. What cannot be released stays held: a machine

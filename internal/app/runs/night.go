@@ -121,7 +121,7 @@ func (n *NightCheck) thread(c *app.Call, t thread.Thread) {
 	}
 	switch held := t.Held(c.Now()); {
 	case held == nil:
-	case held.As == thread.User && held.Holder == c.Caller().Actor:
+	case held.Holder == c.Caller().Actor:
 		n.stop("you have claimed it: leslie run --next leaves it to you, leslie run "+id+" does not", "leslie status "+id)
 	default:
 		n.stop("it is claimed by "+held.Holder, "leslie status "+id)

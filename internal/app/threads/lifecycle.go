@@ -53,6 +53,8 @@ type LifecycleResult struct {
 	// Changes is how much a completed thread changed in its code; nil if it owns none, or git
 	// cannot say it.
 	Changes *app.CodeAmount `json:"changes,omitempty"`
+	// NotHere has the machines of which commits of a completed thread are not here.
+	NotHere []string `json:"notHere,omitempty"`
 	// SentAgain: it was completed already, and what it got since went to the other machines.
 	SentAgain bool            `json:"sentAgain,omitempty"`
 	Revision  thread.Revision `json:"revision"`
@@ -200,6 +202,11 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.CheckResults, lef
 			TellArtifactOverlaps(c, d.ThreadID)
 			if owner && !c.InBatch() && !in.Landed {
 				d.Changes = code.AmountOf(c, d.ThreadID)
+				if d.Changes != nil && d.Changes.Commits == 0 {
+					if standing, _ := code.StatusOf(c, d.ThreadID); standing != nil {
+						d.NotHere = standing.NotSent
+					}
+				}
 			}
 		}
 		if len(toLand) > 0 && !c.InBatch() {

@@ -152,7 +152,8 @@ func notStarted(c *app.Call, s *thread.State, gone []thread.ThreadID) (all []Not
 	readiness := s.Readiness()
 	for _, t := range page.Threads {
 		owned := t.OwnedCode()
-		if t.LastRun() != nil || t.Held(c.Now()) != nil || t.PersonsCheckout() || owned != nil && !owned.IsCheckedOut() || slices.Contains(gone, t.ID) {
+		if owned != nil && (len(owned.Landed) > 0 || !owned.IsCheckedOut()) || t.LastRun() != nil || t.Held(c.Now()) != nil ||
+			t.PersonsCheckout() || slices.Contains(gone, t.ID) {
 			continue
 		}
 		one := NotStarted{ThreadID: t.ID, Title: t.Title, Next: "leslie run " + string(t.ID)}

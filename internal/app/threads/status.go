@@ -62,7 +62,8 @@ type SummaryResult struct {
 	// Versions has the files of the threads that the caller holds which are another machine's versions of others, and
 	// could not be merged.
 	Versions []OtherVersion `json:"versions,omitempty"`
-	// Unpublished has the files of these threads that are not as the other machines have them, or get them.
+	// Unpublished has the files of these threads that are not as the other machines have them, or get them, and how many
+	// commits they lack.
 	Unpublished []Unpublished `json:"unpublished,omitempty"`
 }
 
@@ -72,10 +73,11 @@ type Unfinished struct {
 	Reason   string          `json:"reason"` // and the line that finishes it
 }
 
-// Unpublished is a thread with files that the other machines have otherwise, or not.
+// Unpublished is a thread with files that the other machines have otherwise, or not, or with commits that they lack.
 type Unpublished struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Paths    []string        `json:"paths"`
+	Commits  int             `json:"commits,omitempty"`
 }
 
 // OtherVersion is a file that is another machine's version of one beside it.
@@ -85,11 +87,19 @@ type OtherVersion struct {
 	Of       string          `json:"of"`
 }
 
-// addFiles adds what the files of threads that the caller has claimed have beyond those of other machines.
-func (d *SummaryResult) addFiles(c *app.Call) {
+// addUnpublished adds what the files and branches of threads that the caller has claimed have beyond those of other
+// machines.
+func (d *SummaryResult) addUnpublished(c *app.Call) {
 	if c.Project().Link() == nil {
 		return
 	}
+	var claimed []thread.ThreadID
+	for _, item := range d.Held {
+		if item.Kind == app.HeldClaim {
+			claimed = append(claimed, item.ThreadID)
+		}
+	}
+	commits := code.Unsent(c, claimed...)
 	for _, item := range d.Held {
 		if item.Kind != app.HeldClaim {
 			continue
@@ -100,8 +110,9 @@ func (d *SummaryResult) addFiles(c *app.Call) {
 				d.Versions = append(d.Versions, OtherVersion{item.ThreadID, e.Path, of})
 			}
 		}
-		if paths, _ := c.Store().Unpublished(c.Context(), item.ThreadID); len(paths) > 0 {
-			d.Unpublished = append(d.Unpublished, Unpublished{item.ThreadID, paths})
+		paths, _ := c.Store().Unpublished(c.Context(), item.ThreadID)
+		if n := commits[item.ThreadID]; len(paths)+n > 0 {
+			d.Unpublished = append(d.Unpublished, Unpublished{item.ThreadID, append([]string{}, paths...), n})
 		}
 	}
 }
@@ -130,7 +141,7 @@ func Summary(c *app.Call, in SummaryRequest) (*SummaryResult, error) {
 	if err == nil {
 		d.addWorktrees(c, owners)
 		d.LeftHere, d.Later = code.LeftHere(c, owners...), code.SentLater(c, owners...)
-		d.addFiles(c)
+		d.addUnpublished(c)
 		d.Kept = slices.DeleteFunc(c.KeptCopies(), func(k app.KeptCopy) bool { return !k.Unfinished })
 		err = d.addRuns(c, run, in.Since)
 	}
@@ -171,12 +182,14 @@ type StatusResult struct {
 	// Artifacts is nil where the servers have lost content of them, which is T513.
 	Artifacts *app.Items[artifacts.Artifact] `json:"artifacts"`
 	// Unpublished are the files that are not as the other machines have them, or get them.
-	Unpublished []string              `json:"unpublished,omitempty"`
-	Approvals   []app.ApprovalRecord  `json:"approvals"`
-	Merges      []merging.Item        `json:"merges"`
-	Injections  []app.InjectionRecord `json:"injections"`
-	Checkpoints []app.CheckpointItem  `json:"checkpoints"`
-	Claim       *app.ClaimRecord      `json:"claim"`
+	Unpublished []string `json:"unpublished,omitempty"`
+	// UnpublishedCommits is how many commits the other machines lack of its branch.
+	UnpublishedCommits int                   `json:"unpublishedCommits,omitempty"`
+	Approvals          []app.ApprovalRecord  `json:"approvals"`
+	Merges             []merging.Item        `json:"merges"`
+	Injections         []app.InjectionRecord `json:"injections"`
+	Checkpoints        []app.CheckpointItem  `json:"checkpoints"`
+	Claim              *app.ClaimRecord      `json:"claim"`
 	// Former is the claim that somebody else took over or ended, while its holder may still
 	// be at work.
 	Former *thread.FormerClaim `json:"former,omitempty"`
@@ -262,6 +275,7 @@ func Status(c *app.Call, in StatusRequest) (*StatusResult, error) {
 	}
 	if c.Project().Link() != nil {
 		d.Unpublished, _ = c.Store().Unpublished(c.Context(), d.ThreadID) // a folder that cannot be read is named elsewhere
+		d.UnpublishedCommits = code.Unsent(c, d.ThreadID)[d.ThreadID]
 	}
 	if d.Code != nil {
 		d.Standing, d.Changes = code.StatusOf(c, d.ThreadID)

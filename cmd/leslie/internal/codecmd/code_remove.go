@@ -97,7 +97,10 @@ func (d codeRestoreText) Text(p *page.Page) {
 	p.Field("worktree", d.Worktree)
 	p.Field("branch", d.Branch)
 	p.Field("with the work of", d.Rescued)
-	if d.BranchMade != "" {
+	if d.BranchMade != "" && !d.BranchSent {
+		p.Line("the branch was gone, and is made again at %s, where its worktree had it last", d.BranchMade[:12])
+	}
+	if d.BranchSent {
 		p.Line("the branch was gone, and is made again at %s, which was sent last", d.BranchMade[:12])
 		for _, later := range d.Later {
 			p.Line("  a later commit, which no branch has: %s %s (git -C %s merge %s)", later.Commit[:12], later.Subject, p.Place(d.Worktree), later.Commit[:12])

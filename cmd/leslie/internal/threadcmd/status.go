@@ -51,7 +51,7 @@ func (d summaryText) Text(p *page.Page) {
 		p.Line("%s of %s: %s", v.Path, v.ThreadID, versionText(v.Of, v.ThreadID))
 	}
 	for _, u := range d.Unpublished {
-		p.Line("not published, of %s: %s (leslie publish %s)", u.ThreadID, app.Joined(u.Paths), u.ThreadID)
+		p.Line("not published, of %s: %s (leslie publish %s)", u.ThreadID, unpublishedText(u.Paths, u.Commits), u.ThreadID)
 	}
 	runsText(p, d.SummaryResult)
 }
@@ -60,6 +60,14 @@ func (d summaryText) Text(p *page.Page) {
 func (d summaryText) WorthALook() bool {
 	return len(d.Waiting)+len(d.Held)+len(d.Runs)+len(d.LeftHere)+len(d.Later)+len(d.Unfinished)+
 		len(d.WorktreeGone)+len(d.Leaving)+len(d.Kept) > 0 || d.Loop != nil
+}
+
+// unpublishedText names files, and counts commits, that the other machines lack.
+func unpublishedText(paths []string, commits int) string {
+	if commits == 0 {
+		return app.Joined(paths)
+	}
+	return app.Joined(append(slices.Clone(paths), fact.Plural(commits, "commit")))
 }
 
 // versionText says what is to be done with a file that is another machine's version of one beside it.
@@ -101,7 +109,7 @@ func runsText(p *page.Page, d *threads.SummaryResult) {
 // notStartedText lists what no agent has run, and whose worktrees are gone.
 func notStartedText(p *page.Page, d *threads.SummaryResult) {
 	if len(d.NotStarted) > 0 {
-		p.Line("not started:")
+		p.Line("never run:")
 		page.TableOf(p, d.NotStarted, []page.Column[threads.NotStarted]{
 			{Cell: page.Text(func(n threads.NotStarted) string { return "  " + string(n.ThreadID) })},
 			{Column: screen.Column{Shrinks: true}, MaxChars: 100, Cell: page.Text(func(n threads.NotStarted) string {
@@ -329,8 +337,8 @@ func (d StatusText) Text(p *page.Page) {
 		}
 	}
 	d.artifactsText(p)
-	if len(d.Unpublished) > 0 {
-		p.Line("not published: %s (leslie publish %s)", app.Joined(d.Unpublished), d.ThreadID)
+	if len(d.Unpublished)+d.UnpublishedCommits > 0 {
+		p.Line("not published: %s (leslie publish %s)", unpublishedText(d.Unpublished, d.UnpublishedCommits), d.ThreadID)
 	}
 }
 
@@ -409,7 +417,9 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 		p.Line("not in it: %s has %s that %s lacks (git merge %s, in its worktree)",
 			i.Pushed.Upstream, fact.Plural(i.Pushed.Commits, "commit"), i.Branch, i.Pushed.Upstream)
 	}
-	if i.BranchGone || app.OrZero(i.Busy) != "" {
+	if i.BranchGone {
+		p.Line("now: %s (leslie code restore %s)", i.Standing(), id)
+	} else if app.OrZero(i.Busy) != "" {
 		p.Line("now: %s (leslie code %s)", i.Standing(), id)
 	}
 	switch {
