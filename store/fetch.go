@@ -163,7 +163,8 @@ type fetching struct {
 	stage *Stage
 	id    thread.ThreadID
 	steps []thread.Step
-	// kept and merged are files that were changed here and elsewhere, back those that were deleted here and changed elsewhere.
+	// kept and merged are files that were changed here and elsewhere, back those that were deleted on one side and changed on
+	// the other.
 	kept, merged, back []string
 }
 
@@ -223,8 +224,8 @@ func (f *fetching) path(base *os.Root, rel string, at thread.BlobID, had, get co
 	case get.SHA256 == "" && at == had.SHA256:
 		f.steps = append(f.steps, thread.Step{Do: thread.StepDelete, To: to, Expect: at})
 		return nil
-	case get.SHA256 == "":
-		f.kept = append(f.kept, rel)
+	case get.SHA256 == "": // deleted there, changed here
+		f.back = append(f.back, rel)
 		return nil
 	}
 	data, err := f.store.Blob(get.SHA256)

@@ -213,15 +213,25 @@ func (s *State) MayBringCode(id ThreadID, here func(actor string) bool, stamp St
 	return e.WithHint("It goes on where its holder works: " + look + " shows what came of it. " + e.Hint()).WithNext(look)
 }
 
-// BringCode begins to make a branch and a worktree here for code that another machine has. Errors:
-// those of ChangeCode; T803 if another thread has the branch or the folder.
+// RemovedElsewhere reports whether the worktree of code was removed on another machine, and not because it had landed:
+// one can be made here as for code that another machine has.
+func (c *Code) RemovedElsewhere() bool {
+	r := c.Removed
+	return c.State == CodeRemoved && c.Repo == "" && c.Machine != "" && r != nil && !r.Landed && !c.LandedAt(r.Tip)
+}
+
+// BringCode begins to make a branch and a worktree here for code that another machine has, or had until it removed its
+// worktree. Errors: those of ChangeCode; T803 if another thread has the branch or the folder.
 func (s *State) BringCode(id ThreadID, repo, worktree string, stamp Stamp) (Thread, error) {
-	t, err := s.ownCode(string(id), CodeElsewhere)
+	t, err := s.ownCode(string(id))
+	if err == nil && !t.OwnedCode().RemovedElsewhere() {
+		t, err = s.ownCode(string(id), CodeElsewhere)
+	}
 	if err != nil {
 		return Thread{}, err
 	}
 	code := *t.OwnedCode()
-	code.State, code.Repo, code.Made.Worktree = CodeMaking, repo, true
+	code.State, code.Repo, code.Made.Worktree, code.Removed = CodeMaking, repo, true, nil
 	t.Worktree = worktree
 	if err := s.give(&t, code); err != nil {
 		return Thread{}, err

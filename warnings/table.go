@@ -224,9 +224,9 @@ var table = [...]Entry{
 		Code: LocalEditsKept, Name: "LocalEditsKept", Kind: "local_edits_kept",
 		Title:    "Local edits kept",
 		Template: "{n} files of '{threadId}' were changed here and elsewhere: yours stayed, and what the others changed is beside them",
-		One:      "1 file of '{threadId}' was changed here and elsewhere: yours stayed, and the other, unless it was deleted there, is beside it", Counted: "n",
+		One:      "1 file of '{threadId}' was changed here and elsewhere: yours stayed, and what the others changed is beside it", Counted: "n",
 		Context:     []string{"threadId", "paths"},
-		Explanation: "The two changed the same lines, or it is no text that can be merged. The version from the other machine has the name of the file with .merge-remote- and the beginning of a hash; a file that was deleted there has none.",
+		Explanation: "The two changed the same lines, or it is no text that can be merged. The version from the other machine has the name of the file with .merge-remote- and the beginning of a hash.",
 		Hint:        "Take over from it what you need, delete it, and share the result with leslie publish {threadId}; until then leslie status {threadId} names it",
 	},
 	{
@@ -306,8 +306,8 @@ var table = [...]Entry{
 	{
 		Code: DeletionNotKept, Name: "DeletionNotKept", Kind: "deletion_not_kept",
 		Title:    "Deletion not kept",
-		Template: "{n} files of '{threadId}' were deleted here and changed on another machine: they are here again, as the others have them",
-		One:      "1 file of '{threadId}' was deleted here and changed on another machine: it is here again, as the others have it", Counted: "n",
+		Template: "{n} files of '{threadId}' were deleted on one machine and changed on another: they are here, as they were changed",
+		One:      "1 file of '{threadId}' was deleted on one machine and changed on another: it is here, as it was changed", Counted: "n",
 		Context:     []string{"threadId", "paths"},
 		Explanation: "Whoever changed it may need it, so the change is kept.",
 		Hint:        "Read it; to delete it for all, delete it again, then leslie publish {threadId}",

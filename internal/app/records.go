@@ -65,6 +65,14 @@ func CodeOf(t thread.Thread) *CodeRecord {
 	}
 }
 
+// BranchNotPushed is a branch on which threads have landed here, and of which no remote has that.
+type BranchNotPushed struct {
+	Branch string `json:"branch"`
+	// Commits is how many commits no remote has, Landed the threads whose landings are among them.
+	Commits int               `json:"commits"`
+	Landed  []thread.ThreadID `json:"landed"`
+}
+
 // CodeLater is what another machine has sent of a completed thread that did not land with it.
 type CodeLater struct {
 	ThreadID thread.ThreadID `json:"threadId"`

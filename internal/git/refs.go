@@ -109,7 +109,8 @@ func summaries(out []byte) (all []CommitSummary) {
 const mostDangling = 5
 
 // Dangling returns commits that go on from another one and that no branch, no other ref and no other commit has, the
-// newest first: the last ones of branches that were deleted. Git looks at all objects for it.
+// newest first, without those of leslie's own: the last ones of branches that were deleted. Git looks at all objects for
+// it.
 func (r *Repo) Dangling(ctx context.Context, from Commit) (all []CommitSummary, err error) {
 	out, err := r.at(ctx, command{args: []string{"fsck", "--dangling", "--no-reflogs", "--connectivity-only", "--no-progress"}})
 	if err != nil {
@@ -136,7 +137,7 @@ func (r *Repo) Dangling(ctx context.Context, from Commit) (all []CommitSummary, 
 		return nil, nil
 	}
 	// In this order: git walks for a count that comes behind.
-	args := []string{"log", "--max-count=" + strconv.Itoa(mostDangling), "--no-walk=sorted", "--format=%H %s"}
+	args := []string{"log", "--max-count=" + strconv.Itoa(mostDangling), "--no-walk=sorted", "--invert-grep", "--grep=^leslie: ", "--format=%H %s"}
 	out, err = r.at(ctx, command{args: append(args, later...)})
 	return summaries(out), broken(err)
 }

@@ -31,6 +31,9 @@ type Upstream struct {
 	Ahead, Behind int
 }
 
+// IsRemote reports whether a ref is a branch of a remote, as it was fetched or pushed to last.
+func IsRemote(ref string) bool { return strings.HasPrefix(ref, remotes) }
+
 // Upstreams finds the upstreams of branches.
 func (r *Repo) Upstreams(ctx context.Context, branches ...string) (Upstreams, error) {
 	args := []string{"for-each-ref", "--format=%(objectname) %(refname) %(upstream)", "--"}

@@ -26,6 +26,14 @@ func comeHere(c *app.Call, repo *git.Repo, t thread.Thread) (thread.Thread, erro
 	if _, err := c.View(mayCome); err != nil { // before a branch moves
 		return t, err
 	}
+	if owned.RemovedElsewhere() { // from here on it is as any that another machine has
+		t.Code = slices.Clone(t.Code)
+		t.Code[0].State = thread.CodeElsewhere
+		owned = t.OwnedCode()
+		if err := arrive(c, repo, t); err != nil {
+			return t, err
+		}
+	}
 	if owned.Sent == nil {
 		if at, err := repo.Resolve(ctx, owned.Start); err != nil || at == "" {
 			return t, cmp.Or(err, error(thread.NotSent(t)))

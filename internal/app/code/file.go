@@ -9,7 +9,9 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/app/merging"
 	"leslie/internal/fact"
+	"leslie/internal/git"
 	"leslie/thread"
 )
 
@@ -42,15 +44,26 @@ func FileOf(c *app.Call, id thread.ThreadID, name string) (content []byte, execu
 	if err != nil {
 		return nil, false, err
 	}
-	tip, err := repo.Branch(c.Context(), t.Branch)
+	if t.OwnedCode().State == thread.CodeElsewhere {
+		err = arrive(c, repo, t)
+	}
+	tip := git.Commit("")
+	if err == nil {
+		tip, err = repo.Branch(c.Context(), t.Branch)
+	}
 	if err == nil {
 		tip, err = OwnTip(c.Context(), repo, t.OwnedCode(), tip)
 	}
 	if how := t.OwnedCode().Removed; err == nil && tip == "" && how != nil {
 		tip, err = repo.Resolve(c.Context(), how.Tip)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, false, err
+	case tip == "" && t.OwnedCode().State == thread.CodeElsewhere:
+		return nil, false, thread.NotSent(t)
+	case tip == "":
+		return nil, false, merging.BranchGone(repo, t)
 	}
 	found, err := repo.File(c.Context(), tip, name)
 	if err != nil {

@@ -128,6 +128,56 @@ func Unsent(c *app.Call, ids ...thread.ThreadID) map[thread.ThreadID]int {
 	return counts
 }
 
+// NotPushed returns the branches on which threads have landed here and that no branch of a remote has with these
+// landings, as it was fetched or pushed to last: the other machines do not see them.
+func NotPushed(c *app.Call, owners ...thread.Thread) (all []app.BranchNotPushed) {
+	landed := map[string][]thread.Thread{}
+	for _, t := range owners {
+		if l, ok := t.OwnedCode().LastLanded(); ok && l.Onto != "" {
+			landed[l.Onto] = append(landed[l.Onto], t)
+		}
+	}
+	if len(landed) == 0 {
+		return nil
+	}
+	look, repo, end := lookAside(c, owners)
+	defer end()
+	if repo == nil {
+		return nil
+	}
+	branches := slices.Sorted(maps.Keys(landed))
+	upstreams, err := repo.Upstreams(look.Context(), branches...)
+	if err != nil {
+		return nil
+	}
+	for _, branch := range branches {
+		var pushed []git.Commit
+		for ref, tip := range upstreams[branch] {
+			if git.IsRemote(ref) && tip != "" {
+				pushed = append(pushed, tip)
+			}
+		}
+		tip, err := repo.Branch(look.Context(), branch)
+		if err != nil || tip == "" || len(pushed) == 0 || slices.Contains(pushed, tip) {
+			continue
+		}
+		unpushed, err := repo.CommitsNotIn(look.Context(), []git.Commit{tip}, pushed)
+		if err != nil {
+			continue
+		}
+		one := app.BranchNotPushed{Branch: branch, Commits: len(unpushed)}
+		for _, t := range landed[branch] {
+			if l, _ := t.OwnedCode().LastLanded(); unpushed[git.Commit(l.Commit)] {
+				one.Landed = append(one.Landed, t.ID)
+			}
+		}
+		if len(one.Landed) > 0 {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
 // SentLater returns what other machines have sent of completed threads that has not landed with them, without that of
 // which git cannot say it within OverlapTime.
 func SentLater(c *app.Call, owners ...thread.Thread) (all []app.CodeLater) {

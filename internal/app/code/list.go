@@ -58,8 +58,9 @@ type Item struct {
 	// Astray is how many commits the worktree has then that the branch lacks.
 	Astray int     `json:"astray,omitempty"`
 	Head   *string `json:"head,omitempty"`
-	// BranchGone: somebody deleted the thread's branch.
+	// BranchGone: somebody deleted the thread's branch. Restorable: leslie code restore makes it again.
 	BranchGone bool    `json:"branchGone,omitempty"`
+	Restorable bool    `json:"restorable,omitempty"`
 	Target     *string `json:"target"` // the branch from which it started, null for a commit
 	// Ahead is how many commits of its own it has that the target has not: what it took over
 	// from threads that are not below it does not count, nor what a merge by hand brought of
@@ -396,7 +397,10 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 		}
 	}
 	if item.State == thread.CodeReady || item.State == thread.CodeLost {
-		item.BranchGone = tips["refs/heads/"+item.Branch] == ""
+		if item.BranchGone = tips["refs/heads/"+item.Branch] == ""; item.BranchGone {
+			w := repo.Worktree("", code.Admin)
+			item.Restorable = code.Made.Branch && (code.Sent != nil || w.LastHead() != "" && w.HasCheckedOut(item.Branch))
+		}
 	}
 	if head == "" || item.BranchGone {
 		item.Dirty, item.Untracked = nil, nil // of all files, compared with nothing

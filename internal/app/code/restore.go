@@ -69,6 +69,13 @@ func Restore(c *app.Call, in RestoreRequest) (*RestoreResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	if in.Undoes == nil && t.OwnedCode().RemovedElsewhere() {
+		made, err := Setup(c, SetupRequest{Thread: string(t.ID)})
+		if err != nil {
+			return nil, err
+		}
+		return &RestoreResult{ThreadID: made.ThreadID, State: made.State, Branch: made.Branch, Worktree: made.Worktree, Revision: made.Revision, Change: made.Change}, nil
+	}
 	release, err := Hold(c, t.ID)
 	if err != nil {
 		return nil, err

@@ -52,7 +52,9 @@ func Setup(c *app.Call, in SetupRequest) (*SetupResult, error) {
 	var t thread.Thread
 	look := func() error {
 		_, err := c.View(func(s *thread.State) (err error) {
-			t, err = s.OwnCode(id, allowed...)
+			if t, err = s.OwnCode(id); err == nil && !t.OwnedCode().RemovedElsewhere() {
+				t, err = s.OwnCode(id, allowed...)
+			}
 			return err
 		})
 		return err
@@ -72,7 +74,7 @@ func Setup(c *app.Call, in SetupRequest) (*SetupResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.OwnedCode().State == thread.CodeElsewhere {
+	if t.OwnedCode().State == thread.CodeElsewhere || t.OwnedCode().RemovedElsewhere() {
 		if t, err = comeHere(c, repo, t); err != nil {
 			return nil, err
 		}

@@ -419,7 +419,7 @@ func WarnOfLandingsElsewhere(c *app.Call, branch string) {
 	if len(lacks) > 0 {
 		from := "other machines, which landed " + app.Joined(lacks)
 		if !fetched {
-			from += " and have to push it first"
+			from += " and may have to push it first"
 		}
 		c.Warn(thread.Thread{ID: thread.ThreadID(branch)}.CodeBehind(from, len(lacks), "git pull --no-rebase"))
 	}

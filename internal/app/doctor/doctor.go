@@ -166,6 +166,9 @@ func remoteProblems(c *app.Call) (found []Finding) {
 		return nil
 	}
 	at := c.Store().Relative(c.Store().Path(store.RemoteFile))
+	if _, _, err := c.Store().Head(c.Context()); codes.Has(err, codes.RemoteDiverged) { // what it lacks follows from that
+		return []Finding{{Code: string(codes.RemoteDiverged), Path: at, Message: codes.Of(err).Error() + " " + codes.Of(err).Hint()}}
+	}
 	lines, content, err := projects.ReadRemote(c)
 	switch e := codes.Of(err); {
 	case codes.Has(err, codes.RemoteUnreachable), codes.Has(err, codes.PermissionDenied):

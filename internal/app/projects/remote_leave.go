@@ -110,8 +110,8 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 	return d, nil
 }
 
-// bringLists brings the lists of published files here that this machine, or one that it was when it was killed, has made
-// itself: files that are as they say were not fetched. Those that cannot be had are Missing.
+// bringLists brings the lists of published files here that only the servers have, as those that this machine published.
+// Those that cannot be had are Missing.
 func (d *RemoteLeaveResult) bringLists(c *app.Call) error {
 	lists := map[thread.ThreadID]thread.BlobID{}
 	if _, err := c.View(func(s *thread.State) error {

@@ -98,8 +98,9 @@ func Claim(c *app.Call, in ClaimRequest) (*ClaimResult, error) {
 			return nil, err
 		}
 	}
+	finished := ""
 	if id != "" {
-		finishMade(c, id)
+		finished = finishMade(c, id)
 	}
 	if in.Wait > 0 && stands == "" {
 		out, err := claimWhenReady(c, in.Wait, d)
@@ -135,20 +136,27 @@ func Claim(c *app.Call, in ClaimRequest) (*ClaimResult, error) {
 		}
 		return out, t.ID, nil
 	})
-	return beginTaken(c, out), err
+	out = beginTaken(c, out)
+	if out != nil && out.Worktree == "" {
+		out.Worktree = finished
+	}
+	return out, err
 }
 
-// finishMade finishes the worktree of a thread that is to be claimed, if a claim that made it was killed. Where somebody
-// makes it, that cannot be finished, or a spawn made it, the claim says so.
-func finishMade(c *app.Call, id string) {
+// finishMade finishes the worktree of a thread that is to be claimed, if a claim that made it was killed, and returns
+// it. Where somebody makes it, that cannot be finished, or a spawn made it, it returns "", and the claim says so.
+func finishMade(c *app.Call, id string) (worktree string) {
 	t, err := code.Owner(c, id, thread.CodeMaking)
 	if err != nil || c.InBatch() || t.OwnedCode().Call != "" {
-		return
+		return ""
 	}
 	call := c.ForCommand("code setup")
-	if _, err := code.Setup(call, code.SetupRequest{Thread: string(t.ID)}); err == nil {
-		c.Include(call)
+	d, err := code.Setup(call, code.SetupRequest{Thread: string(t.ID)})
+	if err != nil {
+		return ""
 	}
+	c.Include(call)
+	return d.Worktree
 }
 
 // beginTaken brings the code here of a thread that was claimed, and lets the work begin with the code of what it
@@ -157,6 +165,7 @@ func beginTaken(c *app.Call, d *ClaimResult) *ClaimResult {
 	if d != nil && d.taken && !c.InBatch() {
 		_ = c.Fetch(*d.ThreadID) // whoever looks at the thread is told
 		d.Worktree, d.Elsewhere = BringCode(c, *d.ThreadID)
+		d.Removed = d.Removed && d.Worktree == ""
 		d.Brought = BeginWithDependencies(c, *d.ThreadID)
 	}
 	return d

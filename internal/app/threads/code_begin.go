@@ -25,8 +25,8 @@ func BringCode(c *app.Call, id thread.ThreadID) (worktree, elsewhere string) {
 	if c.Project().Machine() == "" {
 		return "", ""
 	}
-	t, err := code.Owner(c, string(id), thread.CodeElsewhere, thread.CodeReady)
-	if err != nil {
+	t, err := code.Owner(c, string(id))
+	if err != nil || !t.OwnedCode().IsCheckedOut() && !t.OwnedCode().RemovedElsewhere() {
 		return "", ""
 	}
 	if t.OwnedCode().State == thread.CodeReady {

@@ -59,6 +59,8 @@ type SummaryResult struct {
 	LeftHere []app.CodeLeft `json:"leftHere,omitempty"`
 	// Later is what other machines have sent of threads that did not land with them.
 	Later []app.CodeLater `json:"later,omitempty"`
+	// NotPushed has the branches on which threads have landed and that have to be pushed, for the others to see it.
+	NotPushed []app.BranchNotPushed `json:"notPushed,omitempty"`
 	// Versions has the files of the threads that the caller holds which are another machine's versions of others, and
 	// could not be merged.
 	Versions []OtherVersion `json:"versions,omitempty"`
@@ -142,6 +144,7 @@ func Summary(c *app.Call, in SummaryRequest) (*SummaryResult, error) {
 		d.addWorktrees(c, owners)
 		d.LeftHere, d.Later = code.LeftHere(c, owners...), code.SentLater(c, owners...)
 		d.addUnpublished(c)
+		d.NotPushed = code.NotPushed(c, owners...)
 		d.Kept = slices.DeleteFunc(c.KeptCopies(), func(k app.KeptCopy) bool { return !k.Unfinished })
 		err = d.addRuns(c, run, in.Since)
 	}

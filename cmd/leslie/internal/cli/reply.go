@@ -243,7 +243,7 @@ func (c *Given) afterInterrupt() string {
 	return c.OwnLine()
 }
 
-// CallerLine returns a command for this caller to run unchanged: with the call's -C,
+// CallerLine returns a command for this caller to run unchanged: with the call's -C and --offline,
 // and with its --as and --actor (and --thread) if they are recorded.
 func (c *Call) CallerLine(line string) string {
 	rest, ours := strings.CutPrefix(line, "leslie ")
@@ -253,6 +253,9 @@ func (c *Call) CallerLine(line string) string {
 	flags := ""
 	if c.Who.moved != "" {
 		flags += "-C " + external.Word(c.Who.moved) + " "
+	}
+	if slices.ContainsFunc(c.Line.Flags, func(f SetFlag) bool { return f.Name == "offline" }) {
+		flags += "--offline "
 	}
 	if cmd := c.Env.Commands.named(strings.Fields(rest)); cmd != nil &&
 		(cmd.Writes && !cmd.Unrecorded || cmd.MarksSeen) {

@@ -191,7 +191,7 @@ func (d codePruneText) Text(p *page.Page) {
 		p.Line("left %s until %s  %s (--refs deletes it now)", r.Ref, r.Until.Format(time.DateOnly), why)
 	}
 	if len(d.Removed)+len(d.Left)+len(d.Refs)+len(d.Kept) == 0 {
-		p.Line("no thread has a worktree here")
+		p.Line("nothing to prune: no ended thread has a worktree here")
 	}
 }
 

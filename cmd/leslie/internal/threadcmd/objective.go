@@ -37,6 +37,13 @@ func (d objectiveWrittenText) Text(p *page.Page) { objectiveText{d.ObjectiveReco
 
 func objectiveWritten(d *threads.ObjectiveResult) cli.Data { return objectiveWrittenText{d} }
 
+type objectiveCreatedText struct{ *threads.ObjectiveResult }
+
+func (d objectiveCreatedText) Text(p *page.Page) {
+	objectiveText{d.ObjectiveRecord}.Text(p)
+	p.Line("next: leslie spawn --objective %s TEXT  (--code gives it a branch and a worktree)", d.ObjectiveID)
+}
+
 // ObjectiveCreate is the command leslie objective create.
 func ObjectiveCreate() *cli.Command {
 	return &cli.Command{
@@ -52,7 +59,8 @@ func ObjectiveCreate() *cli.Command {
 func runObjectiveCreate(c *cli.Call) (cli.Data, error) {
 	in := threads.CreateObjectiveRequest{Title: c.Operand(0), ID: c.Text("id")}
 	c.CheckRequest(in.Faults, map[string]string{"Title": "TITLE"})
-	return cli.RunUseCase(c, threads.CreateObjective, in, objectiveWritten)
+	return cli.RunUseCase(c, threads.CreateObjective, in,
+		func(d *threads.ObjectiveResult) cli.Data { return objectiveCreatedText{d} })
 }
 
 type objectiveListText struct{ *threads.ListObjectivesResult }

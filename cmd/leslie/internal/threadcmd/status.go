@@ -47,6 +47,9 @@ func (d summaryText) Text(p *page.Page) {
 	for _, l := range d.Later {
 		p.Line("of %s: %s", l.ThreadID, page.LaterText(l))
 	}
+	for _, b := range d.NotPushed {
+		p.Line("not pushed: %s on %s, where %s landed (git push)", fact.Plural(b.Commits, "commit"), b.Branch, app.Joined(b.Landed))
+	}
 	for _, v := range d.Versions {
 		p.Line("%s of %s: %s", v.Path, v.ThreadID, versionText(v.Of, v.ThreadID))
 	}
@@ -417,9 +420,9 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 		p.Line("not in it: %s has %s that %s lacks (git merge %s, in its worktree)",
 			i.Pushed.Upstream, fact.Plural(i.Pushed.Commits, "commit"), i.Branch, i.Pushed.Upstream)
 	}
-	if i.BranchGone {
+	if i.BranchGone && i.Restorable {
 		p.Line("now: %s (leslie code restore %s)", i.Standing(), id)
-	} else if app.OrZero(i.Busy) != "" {
+	} else if i.BranchGone || app.OrZero(i.Busy) != "" {
 		p.Line("now: %s (leslie code %s)", i.Standing(), id)
 	}
 	switch {
