@@ -91,8 +91,8 @@ func (c *Call) MayWrite() error {
 	}
 	asking, cancel := c.project.env.Timeout(c.ctx, mayWriteFor)
 	defer cancel()
-	standing, err := l.Ledger.Standing(asking)
-	if err == nil && !standing.MayAppend {
+	may, err := l.Ledger.MayAppend(asking)
+	if err == nil && !may {
 		err = ledger.ErrDenied
 	}
 	return replica.Error(c.ctx, err, "")

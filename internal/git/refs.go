@@ -85,12 +85,12 @@ func (r *Repo) Identity(ctx context.Context) (env []string) {
 	return env
 }
 
-// Newest returns the newest commits that a revision has and none of others has, the newest first, with their first
+// Newest returns the newest commits that a commit has and none of others has, the newest first, with their first
 // lines. One of the others that is not there has nothing.
-func (r *Repo) Newest(ctx context.Context, most int, revision string, without ...string) (all []CommitSummary, err error) {
-	args := []string{"log", "--format=%H %s", "--ignore-missing", "--max-count=" + strconv.Itoa(most), revision}
+func (r *Repo) Newest(ctx context.Context, most int, of Commit, without ...Commit) ([]CommitSummary, error) {
+	args := []string{"log", "--format=%H %s", "--ignore-missing", "--max-count=" + strconv.Itoa(most), string(of)}
 	for _, other := range without {
-		args = append(args, "^"+other)
+		args = append(args, "^"+string(other))
 	}
 	out, err := r.at(ctx, command{args: append(args, "--")})
 	return summaries(out), broken(err)
@@ -137,7 +137,9 @@ func (r *Repo) Dangling(ctx context.Context, from Commit) (all []CommitSummary, 
 		return nil, nil
 	}
 	// In this order: git walks for a count that comes behind.
-	args := []string{"log", "--max-count=" + strconv.Itoa(mostDangling), "--no-walk=sorted", "--invert-grep", "--grep=^leslie: ", "--format=%H %s"}
+	args := []string{
+		"log", "--max-count=" + strconv.Itoa(mostDangling), "--no-walk=sorted", "--invert-grep", "--grep=^leslie: ", "--format=%H %s",
+	}
 	out, err = r.at(ctx, command{args: append(args, later...)})
 	return summaries(out), broken(err)
 }

@@ -265,6 +265,15 @@ func (w Worktree) HasCheckedOut(branch string) bool {
 	return err == nil && strings.TrimSpace(string(data)) == "ref: refs/heads/"+branch
 }
 
+// LastTip is the commit at which the worktree had a branch last, by its log; "" if it has another one checked out, is
+// not there, or its log does not say it.
+func (w Worktree) LastTip(branch string) Commit {
+	if w.Admin == "" || !w.HasCheckedOut(branch) {
+		return ""
+	}
+	return w.LastHead()
+}
+
 // LastHead is the commit that the worktree had checked out last, by its log; "" if that does not say.
 func (w Worktree) LastHead() Commit {
 	data, err := os.ReadFile(filepath.Join(w.Admin, "logs", "HEAD"))

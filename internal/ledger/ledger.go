@@ -124,19 +124,15 @@ type Ledger interface {
 	// is there but damaged, ErrUnreachable, ErrDenied.
 	GetBlob(ctx context.Context, sha256 string) ([]byte, error)
 
-	// Standing says which servers of the address answer, and what the caller may do. Nothing is stored. Errors:
-	// ErrUnreachable if none answers, or too few of them, ErrDenied, ErrMissing; the servers are said with each of them.
-	Standing(ctx context.Context) (Standing, error)
+	// Servers says which servers of the address answer, in its order.
+	Servers(ctx context.Context) []ServerStanding
+
+	// MayAppend says whether the caller's credentials let it add lines; false for one who may only read. Nothing is
+	// stored. Errors: ErrUnreachable if no server answers, or too few of them, ErrDenied, ErrMissing.
+	MayAppend(ctx context.Context) (bool, error)
 
 	// Close ends the connection.
 	Close() error
-}
-
-// Standing is how an engine stands for one who asks.
-type Standing struct {
-	Servers []ServerStanding // those of the address, in its order
-	// MayAppend: the caller's credentials let it add lines; false for one who may only read.
-	MayAppend bool
 }
 
 // ServerStanding is one server.

@@ -116,8 +116,7 @@ func branchAgain(c *app.Call, repo *git.Repo, t thread.Thread) (at git.Commit, i
 		return "", false, err
 	}
 	from := "its worktree"
-	w := repo.Worktree("", code.Admin)
-	if last := w.LastHead(); code.Admin != "" && last != "" && w.HasCheckedOut(t.Branch) {
+	if last := repo.Worktree("", code.Admin).LastTip(t.Branch); last != "" {
 		if at, err = repo.Resolve(ctx, string(last)); err != nil {
 			return "", false, err
 		}

@@ -297,7 +297,7 @@ func (l changesLook) landed(target git.Commit) (parts []Part, err error) {
 		found = true
 		part := Part{Kind: LandedPart, Into: landing.Place()}
 		if landing.Tip != "" && landing.From != "" { // the tip of a squash may be gone
-			newest, _ := l.repo.Newest(l.ctx, maxSubjects, landing.Tip, landing.From)
+			newest, _ := l.repo.Newest(l.ctx, maxSubjects, git.Commit(landing.Tip), git.Commit(landing.From))
 			part.addCommits(newest)
 		}
 		from := cmp.Or(git.Commit(landing.From), commit+"^1") // as earlier versions recorded it
@@ -371,11 +371,7 @@ func (l changesLook) addNewest(part *Part, tip git.Commit, without ...git.Commit
 	if part.Commits = len(all); err != nil || part.Commits == 0 {
 		return err
 	}
-	others := make([]string, len(without))
-	for i, commit := range without {
-		others[i] = string(commit)
-	}
-	newest, err := l.repo.Newest(l.ctx, maxSubjects, string(tip), others...)
+	newest, err := l.repo.Newest(l.ctx, maxSubjects, tip, without...)
 	part.addCommits(newest)
 	return err
 }
@@ -471,6 +467,15 @@ func (d *Changes) Paths(ctx context.Context) ([]string, error) {
 // OverlapTime.
 func AmountOf(c *app.Call, id thread.ThreadID) *app.CodeAmount { return AmountsOf(c, id)[id] }
 
+// AmountHere is AmountOf, and the machines of which commits of the thread are not here.
+func AmountHere(c *app.Call, id thread.ThreadID) (amount *app.CodeAmount, notSent []string) {
+	found := soon(c, ListRequest{Threads: []string{string(id)}})
+	if len(found) > 0 {
+		notSent = found[0].NotSent
+	}
+	return amountsOf(found)[id], notSent
+}
+
 // AmountToLand is AmountOf with what others have pushed that a landing brings, too.
 func AmountToLand(c *app.Call, id thread.ThreadID) *app.CodeAmount {
 	return amountsOf(soon(c, ListRequest{Threads: []string{string(id)}, withPushed: true}))[id]
@@ -484,11 +489,11 @@ func SubjectsOf(c *app.Call, t thread.Thread) []string {
 	if err != nil {
 		return nil
 	}
-	without := []string{t.OwnedCode().Start}
+	without := []git.Commit{git.Commit(t.OwnedCode().Start)}
 	if target := t.OwnedCode().Target; target != "" {
-		without = append(without, target)
+		without = append(without, git.Commit(target))
 	}
-	newest, err := repo.Newest(c.Context(), few, "refs/heads/"+t.Branch, without...)
+	newest, err := repo.Newest(c.Context(), few, git.Commit("refs/heads/"+t.Branch), without...)
 	if err != nil {
 		return nil
 	}

@@ -47,7 +47,7 @@ func FileOf(c *app.Call, id thread.ThreadID, name string) (content []byte, execu
 	if t.OwnedCode().State == thread.CodeElsewhere {
 		err = arrive(c, repo, t)
 	}
-	tip := git.Commit("")
+	var tip git.Commit
 	if err == nil {
 		tip, err = repo.Branch(c.Context(), t.Branch)
 	}

@@ -104,13 +104,20 @@ func Unsent(c *app.Call, ids ...thread.ThreadID) map[thread.ThreadID]int {
 	if repo == nil {
 		return nil
 	}
+	refs := make([]string, len(owners))
+	for i, t := range owners {
+		refs[i] = "refs/heads/" + t.Branch
+	}
+	tips, err := repo.Tips(look.Context(), refs)
+	if err != nil {
+		return nil
+	}
 	counts := map[thread.ThreadID]int{}
-	for _, t := range owners {
-		tip, err := repo.Branch(look.Context(), t.Branch)
-		if err != nil || tip == "" || !InRepo(t, repo) {
+	for i, t := range owners {
+		tip, code := tips[refs[i]], t.OwnedCode()
+		if tip == "" || !InRepo(t, repo) {
 			continue
 		}
-		code := t.OwnedCode()
 		known := []git.Commit{git.Commit(code.Start)}
 		for _, sent := range code.AllSent() {
 			known = append(known, git.Commit(sent.Tip))
@@ -118,11 +125,12 @@ func Unsent(c *app.Call, ids ...thread.ThreadID) map[thread.ThreadID]int {
 		if code.Target != "" {
 			known = append(known, git.Commit(code.Target))
 		}
-		if landed, err := hasLanded(look.Context(), repo, t, tip); err != nil || landed {
+		beyond, err := commitsBeyond(look.Context(), repo, tip, known)
+		if err != nil || len(beyond) == 0 {
 			continue
 		}
-		if n, err := commitsBeyond(look.Context(), repo, tip, known); err == nil && n > 0 {
-			counts[t.ID] = n
+		if landed, err := hasLanded(look.Context(), repo, t, tip); err == nil && !landed {
+			counts[t.ID] = len(beyond)
 		}
 	}
 	return counts
@@ -209,13 +217,13 @@ func SentLater(c *app.Call, owners ...thread.Thread) (all []app.CodeLater) {
 		last, _ := owned.LastLanded()
 		for _, sent := range later(t) {
 			tip := git.Commit(sent.Tip)
-			n, err := commitsBeyond(ctx, repo, tip, known)
-			if err != nil || n == 0 {
+			beyond, err := commitsBeyond(ctx, repo, tip, known)
+			if err != nil || len(beyond) == 0 {
 				continue
 			}
 			if has, err := hasLanded(ctx, repo, t, tip); err == nil && !has {
 				all = append(all, app.CodeLater{
-					ThreadID: t.ID, Machine: sent.Machine, Commits: n, Onto: cmp.Or(last.Onto, app.BranchOf(owned.Target)),
+					ThreadID: t.ID, Machine: sent.Machine, Commits: len(beyond), Onto: cmp.Or(last.Onto, app.BranchOf(owned.Target)),
 					Ref: strings.TrimPrefix(git.MachineRef(sent.Machine, t.Branch), "refs/"),
 				})
 			}
@@ -327,10 +335,7 @@ func besides(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commi
 	if code.State == thread.CodeElsewhere {
 		own = append(own, git.Commit(git.MachineRef(code.Machine, t.Branch)))
 	}
-	if slices.Contains(own, tip) {
-		return 0, nil
-	}
-	beyond, err := repo.CommitsNotIn(ctx, []git.Commit{tip}, own)
+	beyond, err := commitsBeyond(ctx, repo, tip, own)
 	if err != nil || len(beyond) == 0 {
 		return 0, err
 	}
@@ -345,13 +350,12 @@ func besides(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commi
 	return len(beyond), nil
 }
 
-// commitsBeyond counts the commits of a branch, at tip, that none of some commits has.
-func commitsBeyond(ctx context.Context, repo *git.Repo, tip git.Commit, known []git.Commit) (int, error) {
+// commitsBeyond returns the commits of a branch, at tip, that none of some commits has.
+func commitsBeyond(ctx context.Context, repo *git.Repo, tip git.Commit, known []git.Commit) (map[git.Commit]bool, error) {
 	if slices.Contains(known, tip) {
-		return 0, nil
+		return nil, nil
 	}
-	lacking, err := repo.CommitsNotIn(ctx, []git.Commit{tip}, known)
-	return len(lacking), err
+	return repo.CommitsNotIn(ctx, []git.Commit{tip}, known)
 }
 
 // MachineOfWorktrees returns the machine with this one's host name on which the code of threads is whose branches are

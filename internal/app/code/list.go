@@ -398,8 +398,7 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 	}
 	if item.State == thread.CodeReady || item.State == thread.CodeLost {
 		if item.BranchGone = tips["refs/heads/"+item.Branch] == ""; item.BranchGone {
-			w := repo.Worktree("", code.Admin)
-			item.Restorable = code.Made.Branch && (code.Sent != nil || w.LastHead() != "" && w.HasCheckedOut(item.Branch))
+			item.Restorable = code.Made.Branch && (code.Sent != nil || repo.Worktree("", code.Admin).LastTip(item.Branch) != "")
 		}
 	}
 	if head == "" || item.BranchGone {

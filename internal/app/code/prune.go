@@ -403,7 +403,8 @@ func dropLeft(c *app.Call, repo *git.Repo, t thread.Thread) error {
 
 // StaysElsewhere says why the worktree of code on another machine stays.
 func StaysElsewhere(code *thread.Code) string {
-	return "its worktree is on " + code.Machine + ": leslie code prune there says what keeps it, or removes it, and on each machine what is left there"
+	return "its worktree is on " + code.Machine +
+		": leslie code prune there says what keeps it, or removes it, and on each machine what is left there"
 }
 
 // whyLeft says why a worktree is not pruned, "" if it may be.

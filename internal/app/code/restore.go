@@ -74,7 +74,10 @@ func Restore(c *app.Call, in RestoreRequest) (*RestoreResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &RestoreResult{ThreadID: made.ThreadID, State: made.State, Branch: made.Branch, Worktree: made.Worktree, Revision: made.Revision, Change: made.Change}, nil
+		return &RestoreResult{
+			ThreadID: made.ThreadID, State: made.State, Branch: made.Branch, Worktree: made.Worktree,
+			Revision: made.Revision, Change: made.Change,
+		}, nil
 	}
 	release, err := Hold(c, t.ID)
 	if err != nil {
@@ -257,7 +260,10 @@ func (m *codeRestore) record() (*RestoreResult, error) {
 		if m.undoes != nil {
 			s.Reverse(thread.Reversal{Undoes: m.undoes.ID})
 		}
-		d := &RestoreResult{ThreadID: t.ID, State: t.OwnedCode().State, Branch: t.Branch, Worktree: m.worktree.Dir, BranchMade: string(m.again), BranchSent: m.sent, Revision: t.Revision}
+		d := &RestoreResult{
+			ThreadID: t.ID, State: t.OwnedCode().State, Branch: t.Branch, Worktree: m.worktree.Dir,
+			BranchMade: string(m.again), BranchSent: m.sent, Revision: t.Revision,
+		}
 		if removed != nil {
 			d.Rescued = removed.Rescue
 		}

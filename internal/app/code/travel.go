@@ -75,8 +75,9 @@ func warnAstray(c *app.Call, repo *git.Repo, t thread.Thread) {
 	if err != nil || tip == "" {
 		return
 	}
-	if n, err := commitsBeyond(ctx, repo, head, []git.Commit{tip, git.Commit(code.Start)}); err == nil && n > 0 {
-		reason := fact.Plural(n, "commit") + " up to " + string(head)[:12] + " in its worktree that " + t.Branch +
+	astray, err := commitsBeyond(ctx, repo, head, []git.Commit{tip, git.Commit(code.Start)})
+	if err == nil && len(astray) > 0 {
+		reason := fact.Plural(len(astray), "commit") + " up to " + string(head)[:12] + " in its worktree that " + t.Branch +
 			" lacks, and only the branch is sent"
 		c.Warn(warnings.CommitsNotSent.New(fact.Of("threadId", t.ID), fact.Of("branch", t.Branch), fact.Of("reason", reason)))
 	}
@@ -174,8 +175,8 @@ func isSent(ctx context.Context, repo *git.Repo, code *thread.Code, tip git.Comm
 	for _, sent := range code.AllSent() {
 		others = append(others, git.Commit(sent.Tip))
 	}
-	n, err := commitsBeyond(ctx, repo, tip, others)
-	return err == nil && n == 0, err
+	beyond, err := commitsBeyond(ctx, repo, tip, others)
+	return err == nil && len(beyond) == 0, err
 }
 
 // uncommittedIn is how many files and folders are not committed in a thread's worktree, or in one that is left here of

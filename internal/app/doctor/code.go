@@ -116,7 +116,8 @@ func problemsOf(c *app.Call, repo *git.Repo, t thread.Thread) []codeProblem {
 	case owned.State == thread.CodeLost:
 		return []codeProblem{found(codes.NoCode, "the worktree of thread '"+id+"' was lost and is there again: leslie code restore "+id+" records that")}
 	case owned.State == thread.CodeRemoved && repo.Worktree(code.WorktreeDir(c, t), owned.Admin).RestoreEnded():
-		return []codeProblem{found(codes.WorktreeBusy, "bringing back the worktree of thread '"+id+"' was cut short: leslie code restore "+id+" goes on with it")}
+		return []codeProblem{found(codes.WorktreeBusy, "bringing back the worktree of thread '"+id+
+			"' was cut short: leslie code restore "+id+" goes on with it")}
 	case owned.State != thread.CodeReady:
 		return nil
 	}

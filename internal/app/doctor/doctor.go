@@ -167,7 +167,8 @@ func remoteProblems(c *app.Call) (found []Finding) {
 	}
 	at := c.Store().Relative(c.Store().Path(store.RemoteFile))
 	if _, _, err := c.Store().Head(c.Context()); codes.Has(err, codes.RemoteDiverged) { // what it lacks follows from that
-		return []Finding{{Code: string(codes.RemoteDiverged), Path: at, Message: codes.Of(err).Error() + " " + codes.Of(err).Hint()}}
+		e := codes.Of(err)
+		return []Finding{{Code: string(e.Code()), Path: at, Message: e.Error() + " " + e.Hint()}}
 	}
 	lines, content, err := projects.ReadRemote(c)
 	switch e := codes.Of(err); {

@@ -224,9 +224,9 @@ func BranchGone(repo *git.Repo, t thread.Thread) *codes.Error {
 	err := thread.NoCode(t.ID, "its branch '"+t.Branch+"' is gone").WithNext("leslie code " + string(t.ID))
 	code := t.OwnedCode()
 	w := repo.Worktree("", code.Admin)
-	last := w.LastHead()
-	if last != "" && code.State == thread.CodeReady && code.Made.Branch && w.HasCheckedOut(t.Branch) {
-		return err.WithHint("leslie code restore " + string(t.ID) + " makes it again where its worktree had it last (" + string(last)[:12] + ")")
+	if last := w.LastTip(t.Branch); last != "" && code.State == thread.CodeReady && code.Made.Branch {
+		return err.WithHint("leslie code restore " + string(t.ID) + " makes it again where its worktree had it last (" +
+			string(last)[:12] + ")")
 	}
 	if sent := code.Sent; sent != nil && code.State == thread.CodeReady {
 		return err.WithHint("leslie code restore " + string(t.ID) + " makes it again where it was sent last (" + sent.Tip[:12] + "), and names later commits that git still has")
@@ -234,7 +234,7 @@ func BranchGone(repo *git.Repo, t thread.Thread) *codes.Error {
 		return err.WithHint("Make it again where it was sent last: git branch " + external.Word(t.Branch) + " " + sent.Tip[:12] +
 			" (git reflog and git fsck --lost-found name what came after)")
 	}
-	if last != "" {
+	if last := w.LastHead(); last != "" {
 		return err.WithHint("Make it again where its worktree was last: git branch " + external.Word(t.Branch) + " " + string(last)[:12])
 	}
 	return err.WithHint("Find its last commit (git fsck --lost-found, or a clone that has it), then make it again: git branch " + external.Word(t.Branch) + " COMMIT")

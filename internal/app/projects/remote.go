@@ -606,8 +606,11 @@ func RemoteStatus(c *app.Call, _ RemoteStatusRequest) (*RemoteStatusResult, erro
 	if !l.Offline && (d.Reachable || strings.Contains(l.Remote.URL, ",")) {
 		asking, cancel := c.Project().Environment().Timeout(c.Context(), replica.AskFor)
 		defer cancel()
-		standing, err := l.Ledger.Standing(asking)
-		d.Servers, d.ReadOnly = standing.Servers, err == nil && !standing.MayAppend
+		if d.Reachable {
+			may, err := l.Ledger.MayAppend(asking)
+			d.ReadOnly = err == nil && !may
+		}
+		d.Servers = l.Ledger.Servers(asking)
 	}
 	d.Machines, err = c.Machines()
 	return d, err

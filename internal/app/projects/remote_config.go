@@ -139,7 +139,8 @@ func trusted(in RemoteConfigRequest) ([]byte, error) {
 	return all, nil
 }
 
-// certificates returns those of a file in PEM, without anything else that is in it, and the first of them; nil for none.
+// certificates returns those of a file in PEM, without anything else that is in it, and the first of them; nil for
+// none.
 func certificates(data []byte) (all []byte, first *x509.Certificate) {
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
 		one, err := x509.ParseCertificate(block.Bytes)

@@ -53,7 +53,7 @@ type LifecycleResult struct {
 	// Changes is how much a completed thread changed in its code; nil if it owns none, or git
 	// cannot say it.
 	Changes *app.CodeAmount `json:"changes,omitempty"`
-	// NotHere has the machines of which commits of a completed thread are not here.
+	// NotHere has the machines of which commits are not here of a completed thread that has none here.
 	NotHere []string `json:"notHere,omitempty"`
 	// SentAgain: it was completed already, and what it got since went to the other machines.
 	SentAgain bool            `json:"sentAgain,omitempty"`
@@ -201,11 +201,9 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.CheckResults, lef
 		if completed {
 			TellArtifactOverlaps(c, d.ThreadID)
 			if owner && !c.InBatch() && !in.Landed {
-				d.Changes = code.AmountOf(c, d.ThreadID)
-				if d.Changes != nil && d.Changes.Commits == 0 {
-					if standing, _ := code.StatusOf(c, d.ThreadID); standing != nil {
-						d.NotHere = standing.NotSent
-					}
+				amount, notHere := code.AmountHere(c, d.ThreadID)
+				if d.Changes = amount; amount != nil && amount.Commits == 0 {
+					d.NotHere = notHere
 				}
 			}
 		}

@@ -102,19 +102,16 @@ func (d *SummaryResult) addUnpublished(c *app.Call) {
 		}
 	}
 	commits := code.Unsent(c, claimed...)
-	for _, item := range d.Held {
-		if item.Kind != app.HeldClaim {
-			continue
-		}
-		entries, _ := c.Store().Artifacts(item.ThreadID) // a folder that cannot be read is named elsewhere
+	for _, id := range claimed {
+		entries, _ := c.Store().Artifacts(id) // a folder that cannot be read is named elsewhere
 		for _, e := range entries {
 			if of := store.VersionBeside(e.Path); of != "" {
-				d.Versions = append(d.Versions, OtherVersion{item.ThreadID, e.Path, of})
+				d.Versions = append(d.Versions, OtherVersion{id, e.Path, of})
 			}
 		}
-		paths, _ := c.Store().Unpublished(c.Context(), item.ThreadID)
-		if n := commits[item.ThreadID]; len(paths)+n > 0 {
-			d.Unpublished = append(d.Unpublished, Unpublished{item.ThreadID, append([]string{}, paths...), n})
+		paths, _ := c.Store().Unpublished(c.Context(), id)
+		if n := commits[id]; len(paths)+n > 0 {
+			d.Unpublished = append(d.Unpublished, Unpublished{id, append([]string{}, paths...), n})
 		}
 	}
 }

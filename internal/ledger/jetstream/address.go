@@ -120,7 +120,7 @@ const (
 	endCertificate   = "-----END CERTIFICATE-----"
 )
 
-// cutCertificates takes the certificates out of a file of credentials.
+// cutCertificates takes the certificates out of a file of credentials, whose other blocks look like PEM and are none.
 func cutCertificates(data []byte) (who, certificates []byte) {
 	rest := data
 	for {

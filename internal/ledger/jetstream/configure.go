@@ -71,7 +71,8 @@ func (Engine) Configure(s ledger.ServerSetup) (files []ledger.SetupFile, err err
 			return nil, err
 		}
 		config = strings.Replace(config, "user: "+role+", password: $"+strings.ToUpper(role)+"_PASSWORD", "nkey: "+public, 1)
-		files = append(files, ledger.SetupFile{Name: role + ".creds", Data: slices.Concat(seed, []byte("\n"), s.Trusted), Secret: true})
+		data := slices.Concat(seed, []byte("\n"), s.Trusted)
+		files = append(files, ledger.SetupFile{Name: role + ".creds", Data: data, Secret: true})
 	}
 	var routes []string
 	for i := range s.Servers {

@@ -124,9 +124,12 @@ func TestAServerWithACertificateThatIsNotTrustedIsNamed(t *testing.T) {
 	plain := startNode(t, nil)
 	ledgertest.Created(t, plain.setup(t, "p"))
 	s := plain.setup(t, "p", secure.url(), plain.url())
-	standing, err := ledgertest.Opened(t, s, s.Writer).Standing(ledgertest.Soon(t))
+	l := ledgertest.Opened(t, s, s.Writer)
+	may, err := l.MayAppend(ledgertest.Soon(t))
 	require.NoError(t, err)
-	require.Equal(t, []ledger.ServerStanding{{URL: secure.url(), Untrusted: true}, {URL: plain.url(), Answers: true}}, standing.Servers)
+	require.True(t, may)
+	require.Equal(t, []ledger.ServerStanding{{URL: secure.url(), Untrusted: true}, {URL: plain.url(), Answers: true}},
+		l.Servers(ledgertest.Soon(t)))
 }
 
 func TestAddressesThatCannotBeMeantAreRefused(t *testing.T) {

@@ -57,7 +57,8 @@ func (m *Memory) Configure(s ledger.ServerSetup) (files []ledger.SetupFile, err 
 		}
 		files = append(files, ledger.SetupFile{Name: one.Name + ".conf", Data: []byte(one.Address + "\n")})
 	}
-	return append(files, ledger.SetupFile{Name: "admin.creds", Data: append([]byte("admin:memory\n"), s.Trusted...), Secret: true}), nil
+	data := append([]byte("admin:memory\n"), s.Trusted...)
+	return append(files, ledger.SetupFile{Name: "admin.creds", Data: data, Secret: true}), nil
 }
 
 // Create makes the log of a project.
@@ -334,13 +335,16 @@ func (l memoryLedger) GetBlob(ctx context.Context, sum string) (data []byte, err
 	return data, err
 }
 
-// Standing has no servers. Whoever is denied to append only reads.
-func (l memoryLedger) Standing(ctx context.Context) (s ledger.Standing, err error) {
-	err = l.with(ctx, "append", func(*memoryLog) error { return nil })
+// Servers are none.
+func (l memoryLedger) Servers(context.Context) []ledger.ServerStanding { return nil }
+
+// MayAppend is false for whoever is denied to append.
+func (l memoryLedger) MayAppend(ctx context.Context) (bool, error) {
+	err := l.with(ctx, "append", func(*memoryLog) error { return nil })
 	if errors.Is(err, ledger.ErrDenied) && !errors.As(err, new(*ledger.LoginError)) {
-		return s, nil
+		return false, nil
 	}
-	return ledger.Standing{MayAppend: err == nil}, err
+	return err == nil, err
 }
 
 func (l memoryLedger) Close() error { return nil }

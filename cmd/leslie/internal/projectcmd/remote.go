@@ -57,15 +57,19 @@ func RemoteConfig() *cli.Command {
 			cli.NewFlag("servers", cli.Texts("NAME=HOST:PORT"), "a server, by the address at which machines reach it; repeat it"),
 			cli.NewFlag("tls-cert", cli.Text("FILE").Offering(cli.FileNames), "the servers' TLS certificate"),
 			cli.NewFlag("tls-key", cli.Text("FILE").Offering(cli.FileNames), "its key"),
-			cli.NewFlag("tls-ca", cli.Text("FILE").Offering(cli.FileNames), "the certificate of an authority of your own that signed it"),
+			cli.NewFlag("tls-ca", cli.Text("FILE").Offering(cli.FileNames),
+				"the certificate of an authority of your own that signed it"),
 		},
 		Run: func(c *cli.Call) (cli.Data, error) {
 			in := projects.RemoteConfigRequest{
 				Dir: absolute(c, c.Operand(0)), Servers: c.Texts("servers"),
-				Certificate: absolute(c, c.Text("tls-cert")), Key: absolute(c, c.Text("tls-key")), Authority: absolute(c, c.Text("tls-ca")),
+				Certificate: absolute(c, c.Text("tls-cert")), Key: absolute(c, c.Text("tls-key")),
+				Authority: absolute(c, c.Text("tls-ca")),
 			}
 			if c.Operand(0) != "" {
-				c.CheckRequest(in.Faults, map[string]string{"Dir": "DIR", "Servers": "--servers", "Key": "--tls-key", "Authority": "--tls-ca"})
+				c.CheckRequest(in.Faults, map[string]string{
+					"Dir": "DIR", "Servers": "--servers", "Key": "--tls-key", "Authority": "--tls-ca",
+				})
 			}
 			if err := c.Usage(); err != nil {
 				return nil, err

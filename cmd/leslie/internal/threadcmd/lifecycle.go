@@ -31,7 +31,7 @@ func (d lifecycleText) Text(p *page.Page) {
 		p.Field("its code", page.ChangesText(d.Changes))
 		p.Line("look: leslie diff %s; land it on %s: leslie land %s", id, d.LandsIn, id)
 		return
-	case d.Changes != nil && d.Changes.Commits == 0 && len(d.NotHere) > 0:
+	case len(d.NotHere) > 0:
 		p.Field("its code", "what "+app.Joined(d.NotHere)+" has of it is not here")
 	case d.Changes != nil:
 		p.Field("its code", page.ChangesText(d.Changes)+" (leslie diff "+string(id)+")")

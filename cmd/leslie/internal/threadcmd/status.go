@@ -48,7 +48,8 @@ func (d summaryText) Text(p *page.Page) {
 		p.Line("of %s: %s", l.ThreadID, page.LaterText(l))
 	}
 	for _, b := range d.NotPushed {
-		p.Line("not pushed: %s on %s, where %s landed (git push)", fact.Plural(b.Commits, "commit"), b.Branch, app.Joined(b.Landed))
+		p.Line("not pushed: %s on %s, where %s landed (git push)",
+			fact.Plural(b.Commits, "commit"), b.Branch, app.Joined(b.Landed))
 	}
 	for _, v := range d.Versions {
 		p.Line("%s of %s: %s", v.Path, v.ThreadID, versionText(v.Of, v.ThreadID))
