@@ -55,6 +55,7 @@ const (
 	BadConfiguration     Code = "W517"
 	LocalEditsMerged     Code = "W518"
 	DeletionNotKept      Code = "W519"
+	ContentNotHere       Code = "W520"
 	SessionLost          Code = "W701"
 	AgentJunk            Code = "W702"
 	LeftoversEnded       Code = "W703"

@@ -1,14 +1,17 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"leslie/codes"
@@ -21,8 +24,8 @@ import (
 )
 
 // This file reads everything that the log of a connected project has, lines and content,
-// since only reading shows what a disk of the servers has damaged; and stores damaged
-// content again that this machine has.
+// since only reading shows what a disk of the servers has damaged; stores damaged
+// content again that this machine has; and brings content here that it lacks.
 
 // checkFor is how long reading the lines of a log may take.
 const checkFor = 5 * time.Minute
@@ -131,14 +134,7 @@ func (d Doctor) CheckContent(ctx context.Context) (ContentCheck, error) {
 	if err != nil {
 		return found, err
 	}
-	found.Blobs = len(look.asked)
-	for _, id := range slices.Sorted(maps.Keys(look.bad)) {
-		if len(found.Damaged) == mostDamaged {
-			break
-		}
-		_, here := look.own(id)
-		found.Damaged = append(found.Damaged, DamagedContent{SHA256: id, What: look.bad[id].by.By, Here: here})
-	}
+	found.Blobs, found.Damaged = len(look.asked), look.damaged()
 	return found, nil
 }
 
@@ -166,6 +162,33 @@ func (d Doctor) RenewContent(ctx context.Context) (renewed int, err error) {
 	return len(done), nil
 }
 
+// BringContent brings all content here that records name, or lists among it, and returns what cannot be had, as far
+// as nobody on this machine has it either. Of a store of its own, and where ask is false, that is all that is not here.
+// The error of servers that do not answer comes with what is not here. Errors: those of loading, T402, T505, T510, T904.
+func (d Doctor) BringContent(ctx context.Context, ask bool) (lacking ContentCheck, err error) {
+	lacking.Damaged = []DamagedContent{}
+	for {
+		l, err := d.newContentLook(ctx)
+		if err != nil {
+			return lacking, err
+		}
+		l.from = l.here
+		l.ask.Store(ask && d.Store.Link() != nil)
+		if err := l.all(); err != nil {
+			return lacking, err
+		}
+		kept, err := l.keepOwn()
+		if err != nil {
+			return lacking, err
+		}
+		if kept { // it may be a list
+			continue
+		}
+		lacking.Blobs, lacking.Damaged = len(l.asked), l.damaged()
+		return lacking, l.failed
+	}
+}
+
 // readers is how much content of the log is read at once.
 const readers = 8
 
@@ -174,14 +197,30 @@ type contentLook struct {
 	x     *examination // for the records, and for finding content on this machine
 	asked map[thread.BlobID]bool
 
+	// from reads content; bad if it cannot be had.
+	from func(ctx context.Context, id thread.BlobID) (data []byte, bad bool, err error)
+
 	mu    sync.Mutex
 	bad   map[thread.BlobID]*badBlob
 	lists map[thread.BlobID][]byte // of published files, as this machine can make them
+
+	// Of a look that brings content here: whether the log is asked, and why it is not any more.
+	ask    atomic.Bool
+	failed error
 }
 
-// lookAtContent reads all content that records name: lists first, then what they name, some
-// at once.
+// lookAtContent reads all content of the log that records name.
 func (d Doctor) lookAtContent(ctx context.Context) (*contentLook, error) {
+	l, err := d.newContentLook(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.from = d.Store.Link().Blob
+	return l, l.all()
+}
+
+// newContentLook reads the records.
+func (d Doctor) newContentLook(ctx context.Context) (*contentLook, error) {
 	x := d.newExamination(ctx, newMemory())
 	if x.cause != nil {
 		return nil, x.cause
@@ -191,19 +230,78 @@ func (d Doctor) lookAtContent(ctx context.Context) (*contentLook, error) {
 			return nil, err
 		}
 	}
-	l := &contentLook{x: x, asked: map[thread.BlobID]bool{}, bad: map[thread.BlobID]*badBlob{}, lists: map[thread.BlobID][]byte{}}
+	return &contentLook{x: x, asked: map[thread.BlobID]bool{}, bad: map[thread.BlobID]*badBlob{}, lists: map[thread.BlobID][]byte{}}, nil
+}
+
+// all reads all content that records name: lists first, then what they name, some at once.
+func (l *contentLook) all() error {
 	var files []namedBlob
-	for _, b := range x.records.blobs {
+	for _, b := range l.x.records.blobs {
 		inner, err := l.list(b)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		files = append(files, inner...)
 	}
 	if err := l.readAll(files); err != nil {
-		return nil, err
+		return err
 	}
-	return l, l.findOwn()
+	return l.findOwn()
+}
+
+// damaged returns the first of what is bad.
+func (l *contentLook) damaged() []DamagedContent {
+	found := []DamagedContent{}
+	for _, id := range slices.Sorted(maps.Keys(l.bad)) {
+		if len(found) == mostDamaged {
+			break
+		}
+		_, here := l.own(id)
+		found = append(found, DamagedContent{SHA256: id, What: l.bad[id].by.By, Here: here})
+	}
+	return found
+}
+
+// here is content of this machine, which is brought from the log if it is not there.
+func (l *contentLook) here(ctx context.Context, id thread.BlobID) (data []byte, bad bool, err error) {
+	base, err := l.x.files.OpenBase()
+	if err != nil {
+		return nil, false, l.x.files.Disk.ReadFailed(err)
+	}
+	defer base.Close()
+	data, err = content.Read(base, id)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) || !l.ask.Load() {
+		return data, err != nil, nil
+	}
+	data, bad, err = l.x.Store.Link().Blob(ctx, id)
+	switch {
+	case bad || err == nil && content.IDOf(data) != id:
+		return nil, true, nil
+	case err == nil:
+		return data, false, content.Store(l.x.files.Disk, data)
+	case saferoot.Stopped(ctx) != nil:
+		return nil, false, err
+	}
+	l.mu.Lock()
+	l.failed = cmp.Or(l.failed, err)
+	l.mu.Unlock()
+	l.ask.Store(false) // it would take as long for each
+	return nil, true, nil
+}
+
+// keepOwn stores content that was not to be had, and that is elsewhere on this machine.
+func (l *contentLook) keepOwn() (kept bool, err error) {
+	for id := range l.bad {
+		data, here := l.own(id)
+		if !here || saferoot.Exists(l.x.Store.Path(content.Path(id))) {
+			continue
+		}
+		if err := content.Store(l.x.files.Disk, data); err != nil {
+			return kept, err
+		}
+		kept = true
+	}
+	return kept, nil
 }
 
 // list returns the content that a record names, itself or in a list. A list that is damaged
@@ -235,7 +333,7 @@ func (l *contentLook) read(b namedBlob) (data []byte, err error) {
 	if been || !content.Valid(b.ID) {
 		return nil, nil
 	}
-	data, bad, err := l.x.Store.Link().Blob(l.x.ctx, b.ID)
+	data, bad, err := l.from(l.x.ctx, b.ID)
 	if bad {
 		l.mu.Lock()
 		l.bad[b.ID] = &badBlob{id: b.ID, by: &b, size: -1}

@@ -52,7 +52,8 @@ func Error(ctx context.Context, err error, op thread.OperationID) error {
 
 // CertificateHint says what to do about servers whose certificate this machine does not trust.
 const CertificateHint = "If it is signed by itself or by an authority of your own, append the certificate of that to the file of " +
-	"credentials that --creds names; SSL_CERT_FILE names one for a single call"
+	"credentials that --creds names (leslie remote move URL --creds FILE takes it where this machine has the project); " +
+	"SSL_CERT_FILE names one for a single call"
 
 // Untrusted reports whether this machine does not trust the certificate of the servers.
 func Untrusted(err error) bool {

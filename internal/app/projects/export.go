@@ -28,8 +28,9 @@ type ExportResult struct {
 // Export writes the whole store as JSON Lines: records, archive, journal, blobs and
 // files (importing/export.go has the format). It holds the threads' files in memory, so
 // that they are those of the revision. Logs, configuration and stages are not part of
-// it. Errors: T202 for a thread whose folder is missing; those of reading; T509 for a damaged
-// blob; those of w.
+// it. Content that others have published, and that nobody looked at here, is brought first; what cannot
+// be had is W520. Errors: T202 for a thread whose folder is missing; those of reading; T510 for content that servers have
+// which do not answer, unless nobody is to be asked; T509 for a damaged blob; those of w.
 func Export(c *app.Call, w io.Writer) (*ExportResult, error) {
 	c.ReadOnly()
 	x := &exporter{c: c}
@@ -82,6 +83,9 @@ func (x *exporter) read() (err error) {
 	}
 	x.c.Warn(found...)
 	x.c.SetRevision(&x.dump.Revision)
+	if err := x.bring(); err != nil {
+		return err
+	}
 	homes := []string{}
 	for _, id := range slices.Sorted(maps.Keys(x.threads)) {
 		if err := folderThere(x.c, id); err != nil {
@@ -107,6 +111,28 @@ func (x *exporter) read() (err error) {
 		}
 	}
 	return nil
+}
+
+// bring brings the content here that records name. Errors: T402, T505, T510, T904.
+func (x *exporter) bring() error {
+	offline := x.c.Project().Link() != nil && x.c.Project().Link().Offline
+	lacking, err := StoreDoctor(x.c).BringContent(x.c.Context(), !offline)
+	if codes.Has(err, codes.RemoteUnreachable) {
+		return codes.Of(err).WithHint("Repeat the call when the servers answer; leslie --offline export writes what is here, and says what it lacks").
+			WithNext("leslie remote status")
+	}
+	if err == nil && len(lacking.Damaged) > 0 {
+		x.c.Warn(warnings.ContentNotHere.New(fact.Of("content", named(lacking.Damaged))))
+	}
+	return err
+}
+
+// named says what names content, each once.
+func named(all []DamagedContent) (what []string) {
+	for _, one := range DistinctDamage(all) {
+		what = append(what, one.What)
+	}
+	return what
 }
 
 // folderThere checks that a thread has its folder, or that an operation has still to put it

@@ -12,6 +12,7 @@ import (
 	"leslie/internal/app"
 	"leslie/internal/app/code"
 	"leslie/store"
+	"leslie/store/replica"
 	"leslie/thread"
 )
 
@@ -78,6 +79,8 @@ type InitResult struct {
 	Root       string  `json:"root"`
 	Created    bool    `json:"created"`
 	AgentsFile *string `json:"agentsFile"` // null without a Guide; of a dry run, if it would change
+	// CopyOf is the project on several machines of which this machine had lost its copy; "" otherwise.
+	CopyOf string `json:"copyOf,omitempty"`
 	// Repository: the project is in a git repository, whose worktrees have what is committed.
 	Repository bool `json:"repository,omitempty"`
 	// Unborn: that has no commit, on which work could begin.
@@ -129,6 +132,9 @@ func Init(ctx context.Context, env app.Environment, caller app.Caller, r app.Req
 	d := &InitResult{
 		Root: p.Root(), Created: created, Change: app.Change{Changed: created},
 		Repository: app.Exists(filepath.Join(code.NearestGit(p.Root()), ".git")),
+	}
+	if remote, err := replica.Read(p.Root()); created && err == nil && remote != nil {
+		d.CopyOf = remote.Project
 	}
 	if d.Repository {
 		d.look(c)

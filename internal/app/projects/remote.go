@@ -209,11 +209,14 @@ func remoteFailed(ctx context.Context, err error) error {
 		}
 		return denied
 	case errors.Is(err, ledger.ErrUnreachable), errors.Is(err, ledger.ErrUnknown), errors.Is(err, context.DeadlineExceeded):
-		hint := "Check the address, and that the servers run"
+		hint, reason := "Check the address, and that the servers run", err.Error()
+		if errors.Is(err, context.DeadlineExceeded) {
+			reason = "no answer within " + remoteFor.String() + "; of several servers too few may be there"
+		}
 		if replica.Untrusted(err) {
 			hint = replica.CertificateHint
 		}
-		return codes.RemoteUnreachable.Wrap(err, fact.Of("reason", err.Error())).WithHint(hint).WithNext("leslie help remote")
+		return codes.RemoteUnreachable.Wrap(err, fact.Of("reason", reason)).WithHint(hint).WithNext("leslie help remote")
 	case errors.Is(err, ledger.ErrFull):
 		return codes.WriteFailed.Wrap(err, fact.Of("path", "the remote"), fact.Of("reason", err.Error()))
 	case errors.Is(err, ledger.ErrSealed), errors.Is(err, ledger.ErrGap), errors.Is(err, ledger.ErrMissing):

@@ -2,7 +2,6 @@ package projects
 
 import (
 	"bytes"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -32,8 +31,10 @@ type RemoteLeaveResult struct {
 	Old      bool            `json:"old,omitempty"`
 	Revision thread.Revision `json:"revision"`
 	// Missing has the threads whose published artifacts are not all here, Elsewhere those whose
-	// worktrees are on other machines: leslie code setup makes one of what is here of them.
+	// worktrees are on other machines: leslie code setup makes one of what is here of them. Lacking says what other content
+	// is not here.
 	Missing []thread.ThreadID `json:"missing,omitempty"`
+	Lacking []string          `json:"lacking,omitempty"`
 	// Released has the threads that somebody on this machine held, and that the others can claim now; Held those whose
 	// claims go on, to the others, until they expire.
 	Released  []thread.ThreadID `json:"released,omitempty"`
@@ -42,7 +43,7 @@ type RemoteLeaveResult struct {
 	app.Change
 }
 
-// RemoteLeave releases what somebody on this machine holds, if the servers answer, and brings all published files and
+// RemoteLeave releases what somebody on this machine holds, if the servers answer, and brings all content and
 // commits here, as far as they can be had. Then it makes the copy a store of its own, which the other machines do not
 // see any more. Errors: T501, T505.
 func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) {
@@ -89,9 +90,11 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 			d.Missing = append(d.Missing, id)
 		}
 	}
-	if err := d.bringLists(c); err != nil {
+	lacking, err := StoreDoctor(c).BringContent(c.Context(), !d.Old)
+	if err != nil && (c.Context().Err() != nil || !notHere(err)) {
 		return nil, err
 	}
+	d.Lacking = named(lacking.Damaged)
 	code.BringCommits(c, owners)
 	if err := c.Store().Leave(c.Context(), c.LockWait()); err != nil {
 		return nil, err
@@ -108,31 +111,6 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 	}
 	c.Wrote(commit)
 	return d, nil
-}
-
-// bringLists brings the lists of published files here that only the servers have, as those that this machine published.
-// Those that cannot be had are Missing.
-func (d *RemoteLeaveResult) bringLists(c *app.Call) error {
-	lists := map[thread.ThreadID]thread.BlobID{}
-	if _, err := c.View(func(s *thread.State) error {
-		clear(lists)
-		for t := range s.Threads.All() {
-			if t.Published != nil {
-				lists[t.ID] = t.Published.Manifest
-			}
-		}
-		return nil
-	}); err != nil {
-		return err
-	}
-	for _, id := range slices.Sorted(maps.Keys(lists)) {
-		if _, err := c.Store().Manifest(lists[id]); err != nil && (c.Context().Err() != nil || !notHere(err)) {
-			return err
-		} else if err != nil && !slices.Contains(d.Missing, id) {
-			d.Missing = append(d.Missing, id)
-		}
-	}
-	return nil
 }
 
 // giveBack releases what is held, with what is to be handed on of it. What cannot be released stays held: a machine

@@ -369,7 +369,7 @@ func (s *Files) nothingWhole(main, backup Found) error {
 		fact.Of("main", main.Reason()),
 		fact.Of("backup", backup.Reason()),
 		fact.Of("journal", journal),
-		fact.Of("options", wayOut(known, main, backup)),
+		fact.Of("options", s.wayOut(known, main, backup)),
 	)
 }
 
@@ -379,13 +379,17 @@ type Option struct {
 	Command string `json:"command"`
 }
 
-func wayOut(journal bool, main, backup Found) []Option {
+func (s *Files) wayOut(journal bool, main, backup Found) []Option {
 	options := []Option{{"See what is damaged; changes nothing", "leslie doctor"}}
 	if journal {
 		return append(options, Option{"Rebuild the state from the journal; damaged files are moved aside, none is deleted", "leslie doctor --repair"})
 	}
 	if missing := saferoot.Damage("it is missing"); errors.Is(main.Err, missing) && errors.Is(backup.Err, missing) {
-		return append(options, Option{"Complete a store whose making was interrupted", "leslie init"})
+		what := "Complete a store whose making was interrupted"
+		if saferoot.Exists(s.Path(RemoteFile)) {
+			what = "Make this machine's copy again: its records come from the project's servers"
+		}
+		return append(options, Option{what, "leslie init"})
 	}
 	return options
 }

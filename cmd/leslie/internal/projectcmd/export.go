@@ -13,8 +13,8 @@ func Export() *cli.Command {
 	return &cli.Command{
 		Name: "export", Summary: "write the whole store as JSON Lines to standard output",
 		Detail: "Records, archive, history, artifacts and blobs. leslie import restores it in an empty store, with " +
-			"the same revisions, and adds it to another. Logs and configuration are not part of it. Errors and " +
-			"warnings are on standard error.",
+			"the same revisions, and adds it to another. In a project on several machines, content that is not here yet is " +
+			"brought first. Logs and configuration are not part of it. Errors and warnings are on standard error.",
 		Example: "leslie export > backup.jsonl",
 		Streams: cli.Always, Run: runExport,
 	}

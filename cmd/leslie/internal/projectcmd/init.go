@@ -27,6 +27,8 @@ func (d initText) Text(p *page.Page) {
 		return
 	}
 	switch {
+	case d.CopyOf != "":
+		p.Line("made the copy of %s in %s/%s again; its records come from the project's servers", d.CopyOf, d.Root, app.StoreFolder)
 	case d.Created:
 		p.Line("created the store in %s/%s", d.Root, app.StoreFolder)
 	case d.Changed:
@@ -52,6 +54,8 @@ func (d initText) Text(p *page.Page) {
 		p.Line("a store that is gone has left %s; with leslie update ID --worktree DIR a thread takes one", app.Joined(d.Earlier))
 	}
 	switch {
+	case d.CopyOf != "":
+		p.Line("next: leslie list")
 	case d.Created && d.NoCode != "":
 		p.Line("threads here cannot own code: %s", d.NoCode)
 		p.Line("next: leslie spawn TEXT")

@@ -360,7 +360,7 @@ func serversText(p *page.Page, servers []projects.ServerStanding) {
 		text += "; no answer from " + strings.Join(silent, ", ")
 	}
 	if len(untrusted) > 0 {
-		text += "; the certificate is not trusted here of " + strings.Join(untrusted, ", ")
+		text += "; not trusted here is the certificate of " + strings.Join(untrusted, ", ")
 	}
 	if needed := len(servers)/2 + 1; answer > 0 && answer < needed {
 		text += fmt.Sprintf("; it takes %d", needed)
@@ -473,6 +473,9 @@ func (d remoteLeaveText) Text(p *page.Page) {
 	if len(d.Missing) > 0 {
 		p.Line("artifacts that are not here: of %s", app.Joined(d.Missing))
 	}
+	for _, what := range d.Lacking {
+		p.Line("content that is not here: %s", what)
+	}
 	if len(d.Elsewhere) > 0 {
 		p.Line("worktrees that are on other machines: of %s (leslie code setup ID makes one here of the commits that came)", app.Joined(d.Elsewhere))
 	}
@@ -490,7 +493,7 @@ func (d remoteLeaveText) Text(p *page.Page) {
 func RemoteLeave() *cli.Command {
 	return &cli.Command{
 		Name: "remote leave", Summary: "make this machine's copy a store of its own", Writes: true, NotBatchable: true,
-		Detail: "Releases what somebody here holds, as leslie release does, brings all published artifacts and commits " +
+		Detail: "Releases what somebody here holds, as leslie release does, brings all artifacts, content and commits " +
 			"here, and says what cannot be had now. The log and the other machines see nothing of what is done here from then on.",
 		Example: "leslie remote leave",
 		Run: func(c *cli.Call) (cli.Data, error) {
