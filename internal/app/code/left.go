@@ -15,18 +15,55 @@ import (
 // This file finds what only this machine has of code: whose worktree is, or was, on another one, or of threads
 // that were completed before it was committed. And it finds what others have sent of threads that landed without it.
 
-// LeftHere returns what only this machine has of the code of threads, without that of which git cannot say it
-// within OverlapTime.
-func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
-	owners = slices.DeleteFunc(slices.Clone(owners), func(t thread.Thread) bool {
-		return t.OwnedCode() == nil || !isElsewhere(c, t) && !handedOnHere(c, t)
-	})
-	look, repo, end := lookAside(c, owners)
-	defer end()
-	if repo == nil {
+// Aside looks beside the code of threads at what this machine or another one has of it alone. Its warnings are not
+// those of the call for which it looks, and it has OverlapTime: what git has not said by then is left out.
+type Aside struct {
+	c      *app.Call
+	owners []thread.Thread
+	repo   *git.Repo // nil where there is nothing to look at
+	end    func()
+}
+
+// LookAside begins a look at threads, which ends with End. Where there are none, or no repository, or this machine is the
+// only one, it finds nothing.
+func LookAside(c *app.Call, owners ...thread.Thread) Aside {
+	owners = slices.DeleteFunc(slices.Clone(owners), func(t thread.Thread) bool { return t.OwnedCode() == nil })
+	a := Aside{c: c, owners: owners, end: func() {}}
+	if c.Project().Machine() == "" || len(owners) == 0 {
+		return a
+	}
+	repo, err := OpenRepo(c)
+	if err != nil {
+		return a
+	}
+	ctx, end := c.Project().Environment().Timeout(c.Context(), OverlapTime)
+	a.c, a.repo, a.end = c.Within(ctx), repo, end
+	a.c.ReadOnly()
+	return a
+}
+
+// End ends the look; late: git has not said all of it.
+func (a Aside) End() (late bool) {
+	late = a.repo != nil && a.c.Context().Err() != nil
+	a.end()
+	return late
+}
+
+// only returns those of the threads that a look is about.
+func (a Aside) only(is func(thread.Thread) bool) []thread.Thread {
+	if a.repo == nil {
 		return nil
 	}
-	ctx := look.Context()
+	return slices.DeleteFunc(slices.Clone(a.owners), func(t thread.Thread) bool { return !is(t) })
+}
+
+// LeftHere returns what only this machine has of the code.
+func (a Aside) LeftHere() (all []app.CodeLeft) {
+	owners := a.only(func(t thread.Thread) bool { return isElsewhere(a.c, t) || handedOnHere(a.c, t) })
+	if len(owners) == 0 {
+		return nil
+	}
+	repo, ctx := a.repo, a.c.Context()
 	worktrees, err := repo.Worktrees(ctx)
 	if err != nil {
 		return nil
@@ -48,7 +85,7 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 			(tip == "" || sent != nil && string(tip) == sent.Tip)
 	})
 	here := slices.DeleteFunc(slices.Clone(owners), func(t thread.Thread) bool { return tipOf(t) == "" })
-	if arrive(look, repo, here...) != nil { // without it a branch seems to have alone what others built on
+	if arrive(a.c, repo, here...) != nil { // without it a branch seems to have alone what others built on
 		return nil
 	}
 	if tips, err = repo.Tips(ctx, refs); err != nil {
@@ -63,7 +100,7 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 			found[i] = l
 		}
 	})
-	travel, _ := c.Travel() // whoever writes is told of a configuration that cannot be used
+	travel, _ := a.c.Travel() // whoever writes is told of a configuration that cannot be used
 	for i, l := range found {
 		if l == nil {
 			continue
@@ -81,34 +118,24 @@ func LeftHere(c *app.Call, owners ...thread.Thread) (all []app.CodeLeft) {
 }
 
 // Unsent counts the commits of threads whose worktrees are here that this machine would send to the others with the
-// work, and has not sent, without those of which git cannot say it within OverlapTime.
-func Unsent(c *app.Call, ids ...thread.ThreadID) map[thread.ThreadID]int {
-	if travel, err := c.Travel(); err != nil || travel == app.TravelOff || c.Project().Machine() == "" {
+// work, and has not sent.
+func (a Aside) Unsent(ids ...thread.ThreadID) map[thread.ThreadID]int {
+	owners := a.only(func(t thread.Thread) bool {
+		code := t.OwnedCode()
+		return slices.Contains(ids, t.ID) && code.State == thread.CodeReady && code.Machine == a.c.Project().Machine()
+	})
+	if len(owners) == 0 {
 		return nil
 	}
-	var owners []thread.Thread
-	if _, err := c.View(func(s *thread.State) error {
-		owners = nil
-		for _, id := range ids {
-			t, _ := s.Threads.Peek(string(id))
-			if code := t.OwnedCode(); code != nil && code.State == thread.CodeReady && code.Machine == c.Project().Machine() {
-				owners = append(owners, t)
-			}
-		}
-		return nil
-	}); err != nil {
+	if travel, err := a.c.Travel(); err != nil || travel == app.TravelOff {
 		return nil
 	}
-	look, repo, end := lookAside(c, owners)
-	defer end()
-	if repo == nil {
-		return nil
-	}
+	repo, ctx := a.repo, a.c.Context()
 	refs := make([]string, len(owners))
 	for i, t := range owners {
 		refs[i] = "refs/heads/" + t.Branch
 	}
-	tips, err := repo.Tips(look.Context(), refs)
+	tips, err := repo.Tips(ctx, refs)
 	if err != nil {
 		return nil
 	}
@@ -125,11 +152,11 @@ func Unsent(c *app.Call, ids ...thread.ThreadID) map[thread.ThreadID]int {
 		if code.Target != "" {
 			known = append(known, git.Commit(code.Target))
 		}
-		beyond, err := commitsBeyond(look.Context(), repo, tip, known)
+		beyond, err := commitsBeyond(ctx, repo, tip, known)
 		if err != nil || len(beyond) == 0 {
 			continue
 		}
-		if landed, err := hasLanded(look.Context(), repo, t, tip); err == nil && !landed {
+		if landed, err := hasLanded(ctx, repo, t, tip); err == nil && !landed {
 			counts[t.ID] = len(beyond)
 		}
 	}
@@ -138,23 +165,19 @@ func Unsent(c *app.Call, ids ...thread.ThreadID) map[thread.ThreadID]int {
 
 // NotPushed returns the branches on which threads have landed here and that no branch of a remote has with these
 // landings, as it was fetched or pushed to last: the other machines do not see them.
-func NotPushed(c *app.Call, owners ...thread.Thread) (all []app.BranchNotPushed) {
+func (a Aside) NotPushed() (all []app.BranchNotPushed) {
 	landed := map[string][]thread.Thread{}
-	for _, t := range owners {
+	for _, t := range a.owners {
 		if l, ok := t.OwnedCode().LastLanded(); ok && l.Onto != "" {
 			landed[l.Onto] = append(landed[l.Onto], t)
 		}
 	}
-	if len(landed) == 0 {
+	if len(landed) == 0 || a.repo == nil {
 		return nil
 	}
-	look, repo, end := lookAside(c, owners)
-	defer end()
-	if repo == nil {
-		return nil
-	}
+	repo, ctx := a.repo, a.c.Context()
 	branches := slices.Sorted(maps.Keys(landed))
-	upstreams, err := repo.Upstreams(look.Context(), branches...)
+	upstreams, err := repo.Upstreams(ctx, branches...)
 	if err != nil {
 		return nil
 	}
@@ -165,11 +188,11 @@ func NotPushed(c *app.Call, owners ...thread.Thread) (all []app.BranchNotPushed)
 				pushed = append(pushed, tip)
 			}
 		}
-		tip, err := repo.Branch(look.Context(), branch)
+		tip, err := repo.Branch(ctx, branch)
 		if err != nil || tip == "" || len(pushed) == 0 || slices.Contains(pushed, tip) {
 			continue
 		}
-		unpushed, err := repo.CommitsNotIn(look.Context(), []git.Commit{tip}, pushed)
+		unpushed, err := repo.CommitsNotIn(ctx, []git.Commit{tip}, pushed)
 		if err != nil {
 			continue
 		}
@@ -186,25 +209,22 @@ func NotPushed(c *app.Call, owners ...thread.Thread) (all []app.BranchNotPushed)
 	return all
 }
 
-// SentLater returns what other machines have sent of completed threads that has not landed with them, without that of
-// which git cannot say it within OverlapTime.
-func SentLater(c *app.Call, owners ...thread.Thread) (all []app.CodeLater) {
+// SentLater returns what other machines have sent of completed threads that has not landed with them.
+func (a Aside) SentLater() (all []app.CodeLater) {
 	later := func(t thread.Thread) (sent []thread.CodeSent) {
 		owned := t.OwnedCode()
 		if _, landed := owned.LastLanded(); t.Status != thread.Completed || !landed {
 			return nil
 		}
 		return slices.DeleteFunc(owned.AllSent(), func(s thread.CodeSent) bool {
-			return s.Machine == c.Project().Machine() || owned.LandedAt(s.Tip)
+			return s.Machine == a.c.Project().Machine() || owned.LandedAt(s.Tip)
 		})
 	}
-	owners = slices.DeleteFunc(slices.Clone(owners), func(t thread.Thread) bool { return len(later(t)) == 0 })
-	look, repo, end := lookAside(c, owners)
-	defer end()
-	if repo == nil || arrive(look, repo, owners...) != nil {
+	owners := a.only(func(t thread.Thread) bool { return len(later(t)) > 0 })
+	if len(owners) == 0 || arrive(a.c, a.repo, owners...) != nil {
 		return nil
 	}
-	ctx := look.Context()
+	repo, ctx := a.repo, a.c.Context()
 	for _, t := range owners {
 		owned := t.OwnedCode()
 		known := []git.Commit{git.Commit(owned.Start)}
@@ -230,22 +250,6 @@ func SentLater(c *app.Call, owners ...thread.Thread) (all []app.CodeLater) {
 		}
 	}
 	return all
-}
-
-// lookAside opens the repository for a look at threads beside the call, whose warnings are not the call's, within
-// OverlapTime; repo is nil where there are no threads, this machine is the only one or has left, or there is none.
-func lookAside(c *app.Call, owners []thread.Thread) (look *app.Call, repo *git.Repo, end func()) {
-	if c.Project().Machine() == "" || len(owners) == 0 {
-		return nil, nil, func() {}
-	}
-	repo, err := OpenRepo(c)
-	if err != nil {
-		return nil, nil, func() {}
-	}
-	ctx, end := c.Project().Environment().Timeout(c.Context(), OverlapTime)
-	look = c.Within(ctx)
-	look.ReadOnly()
-	return look, repo, end
 }
 
 // isElsewhere reports whether the worktree of a thread's code is on another machine, or was until it was removed.

@@ -265,11 +265,12 @@ func lookAtCode(c *app.Call, items []Item) error {
 		noteLate(items, err)
 		return unlessLate(c, err)
 	}
-	for _, l := range SentLater(c, owners...) {
+	aside := LookAside(c, owners...)
+	for _, l := range aside.SentLater() {
 		i := slices.IndexFunc(items, func(item Item) bool { return item.ThreadID == l.ThreadID })
 		items[i].Later = append(items[i].Later, l)
 	}
-	left := LeftHere(c, owners...)
+	left, late := aside.LeftHere(), aside.End()
 	for i := range items {
 		if at := slices.IndexFunc(left, func(l app.CodeLeft) bool { return l.ThreadID == items[i].ThreadID }); at >= 0 {
 			items[i].Left = &left[at]
@@ -279,6 +280,7 @@ func lookAtCode(c *app.Call, items []Item) error {
 	SeveralAtOnce(len(items), func(i int) { failed[i] = items[i].look(ctx, c, repo, tips, upstreams) })
 	for i, err := range failed {
 		noteLate(items[i:i+1], err)
+		items[i].Late = items[i].Late || late
 	}
 	for _, err := range failed {
 		if err := unlessLate(c, err); err != nil {

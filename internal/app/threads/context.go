@@ -168,9 +168,11 @@ func Context(c *app.Call, in ContextRequest) (*ContextResult, error) {
 	d.Moved = merges.Moved(c, d.Thread, d.builtOn)
 	if d.Code != nil {
 		d.Code.Behind = code.Behind(c, d.Thread, d.codeOn, d.landsIn)
-		if left := code.LeftHere(c, d.Thread); len(left) > 0 {
+		aside := code.LookAside(c, d.Thread)
+		if left := aside.LeftHere(); len(left) > 0 {
 			d.Code.Left = &left[0]
 		}
+		aside.End()
 	}
 	d.measure(c)
 	for i := range d.References {

@@ -61,6 +61,9 @@ type SummaryResult struct {
 	Later []app.CodeLater `json:"later,omitempty"`
 	// NotPushed has the branches on which threads have landed and that have to be pushed, for the others to see it.
 	NotPushed []app.BranchNotPushed `json:"notPushed,omitempty"`
+	// Late: git has not said in time what else lies beside the code of threads, as LeftHere, Later, NotPushed and the
+	// commits of Unpublished do.
+	Late bool `json:"late,omitempty"`
 	// Versions has the files of the threads that the caller holds which are another machine's versions of others, and
 	// could not be merged.
 	Versions []OtherVersion `json:"versions,omitempty"`
@@ -91,7 +94,7 @@ type OtherVersion struct {
 
 // addUnpublished adds what the files and branches of threads that the caller has claimed have beyond those of other
 // machines.
-func (d *SummaryResult) addUnpublished(c *app.Call) {
+func (d *SummaryResult) addUnpublished(c *app.Call, aside code.Aside) {
 	if c.Project().Link() == nil {
 		return
 	}
@@ -101,7 +104,7 @@ func (d *SummaryResult) addUnpublished(c *app.Call) {
 			claimed = append(claimed, item.ThreadID)
 		}
 	}
-	commits := code.Unsent(c, claimed...)
+	commits := aside.Unsent(claimed...)
 	for _, id := range claimed {
 		entries, _ := c.Store().Artifacts(id) // a folder that cannot be read is named elsewhere
 		for _, e := range entries {
@@ -139,9 +142,10 @@ func Summary(c *app.Call, in SummaryRequest) (*SummaryResult, error) {
 	}
 	if err == nil {
 		d.addWorktrees(c, owners)
-		d.LeftHere, d.Later = code.LeftHere(c, owners...), code.SentLater(c, owners...)
-		d.addUnpublished(c)
-		d.NotPushed = code.NotPushed(c, owners...)
+		aside := code.LookAside(c, owners...)
+		d.LeftHere, d.Later, d.NotPushed = aside.LeftHere(), aside.SentLater(), aside.NotPushed()
+		d.addUnpublished(c, aside)
+		d.Late = aside.End()
 		d.Kept = slices.DeleteFunc(c.KeptCopies(), func(k app.KeptCopy) bool { return !k.Unfinished })
 		err = d.addRuns(c, run, in.Since)
 	}
@@ -222,10 +226,10 @@ func Status(c *app.Call, in StatusRequest) (*StatusResult, error) {
 		id = c.ThreadOr("")
 	}
 	d := &StatusResult{References: []artifacts.ReferenceRecord{}}
+	var t thread.Thread
 	var refs []thread.Reference
-	_, err := c.View(func(s *thread.State) error {
-		t, err := s.Thread(id)
-		if err != nil {
+	_, err := c.View(func(s *thread.State) (err error) {
+		if t, err = s.Thread(id); err != nil {
 			return err
 		}
 		d.ThreadRecord, d.Relations = app.ThreadOf(c, t), s.RelationsOf(t)
@@ -275,11 +279,16 @@ func Status(c *app.Call, in StatusRequest) (*StatusResult, error) {
 	}
 	if c.Project().Link() != nil {
 		d.Unpublished, _ = c.Store().Unpublished(c.Context(), d.ThreadID) // a folder that cannot be read is named elsewhere
-		d.UnpublishedCommits = code.Unsent(c, d.ThreadID)[d.ThreadID]
+		aside := code.LookAside(c, t)
+		d.UnpublishedCommits = aside.Unsent(t.ID)[t.ID]
+		aside.End()
 	}
 	if d.Code != nil {
 		d.Standing, d.Changes = code.StatusOf(c, d.ThreadID)
-		if s, left := d.Standing, d.Code.Left; left != nil && s != nil && s.Dirty != nil && *s.Dirty+*s.Untracked == 0 {
+		s, left := d.Standing, d.Code.Left
+		landed, is := t.OwnedCode().LastLanded()
+		with := is && t.Ended != nil && landed.At.After(t.Ended.At) // nothing lands without what is not committed
+		if left != nil && (with || s != nil && s.Dirty != nil && *s.Dirty+*s.Untracked == 0) {
 			now := *left
 			now.Uncommitted = 0 // it was committed since, or deleted
 			d.Code.Left = &now

@@ -57,6 +57,9 @@ func (d summaryText) Text(p *page.Page) {
 	for _, u := range d.Unpublished {
 		p.Line("not published, of %s: %s (leslie publish %s)", u.ThreadID, unpublishedText(u.Paths, u.Commits), u.ThreadID)
 	}
+	if d.Late {
+		p.Line("git has not said in time what else lies beside the code of threads: leslie status asks again")
+	}
 	runsText(p, d.SummaryResult)
 }
 
