@@ -148,15 +148,21 @@ func (s *State) BranchOwner(branch string) (owner Thread, ok bool) {
 
 // ToLand returns the completed threads whose code has not landed, as far as it is recorded, and
 // that no merge has as its source, ordered as in a list. Where the worktree was removed, code
-// restore comes first.
+// restore comes first. A branch that somebody else made is among them if it began at another one.
 func (s *State) ToLand() []Thread {
 	return slices.DeleteFunc(s.ThreadsWithCode(), func(t Thread) bool {
 		code := t.OwnedCode()
 		here := code.IsCheckedOut() || code.State == CodeRemoved && !code.Spent()
-		return t.Status != Completed || !here || !code.Made.Branch || code.Left != nil && code.Left.NoCommits ||
+		return t.Status != Completed || !here || !t.MayLand() || code.Left != nil && code.Left.NoCommits ||
 			slices.ContainsFunc(code.Landed, func(l CodeLanded) bool { return !l.Pulled }) ||
 			slices.ContainsFunc(s.MergesOf(t.ID), func(m Merge) bool { return slices.Contains(m.Sources, t.ID) })
 	})
+}
+
+// MayLand reports whether the code of a thread has a branch to land in, or leslie made it a branch of its own to land.
+func (t Thread) MayLand() bool {
+	code := t.OwnedCode()
+	return code != nil && (code.Made.Branch || t.BegunFrom() != "" && t.BegunFrom() != t.Branch)
 }
 
 // LandsBeside is LandsIn for a thread that goes on and whose code lands in a branch of no other

@@ -74,6 +74,15 @@ func Word(s string) string {
 	return quote(s)
 }
 
+// Line is words as one line for a POSIX shell.
+func Line(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = Word(word)
+	}
+	return strings.Join(quoted, " ")
+}
+
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // Run runs the job until it ends, or kills its process group at the timeout or when

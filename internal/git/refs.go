@@ -209,6 +209,29 @@ func (r *Repo) Remade(ctx context.Context, one, other Commit) (map[Commit]bool, 
 	return commits, nil
 }
 
+// Brings returns the arguments of git that bring a worktree of a branch, at its tip, what an upstream has: a merge, or,
+// where the upstream has each of the branch's commits again, as after a rebase, a move to there.
+func (r *Repo) Brings(ctx context.Context, tip Commit, u Upstream) []string {
+	merge := []string{"merge", u.Name}
+	if u.Behind == 0 {
+		return merge
+	}
+	again, err := r.Remade(ctx, tip, u.Commit)
+	if err != nil {
+		return merge
+	}
+	own, err := r.CommitsNotIn(ctx, []Commit{tip}, []Commit{u.Commit})
+	for commit := range own {
+		if !again[commit] {
+			return merge
+		}
+	}
+	if err != nil || len(own) == 0 {
+		return merge
+	}
+	return []string{"reset", "--keep", u.Name}
+}
+
 // CommitsNotIn returns the commits that some commits have and none of the others, nor any of
 // these, has. A commit that is not there has nothing.
 func (r *Repo) CommitsNotIn(ctx context.Context, of, without []Commit) (map[Commit]bool, error) {

@@ -55,7 +55,7 @@ func Behind(c *app.Call, t thread.Thread, others []thread.Thread, lands string) 
 		return nil
 	}
 	if u, ahead := pushed(ctx, repo, t, own); ahead {
-		next := mergeLine(c, t, u.Name)
+		next := gitLine(c, t, repo.Brings(ctx, own, u)...)
 		c.Warn(t.CodeBehind(u.Name, u.Ahead, next))
 		out = append(out, BehindItem{u.Name, u.Ahead, next})
 	}
@@ -89,7 +89,12 @@ func pullLine(c *app.Call, t thread.Thread, lands string) string {
 
 // mergeLine merges a branch in a thread's worktree.
 func mergeLine(c *app.Call, t thread.Thread, branch string) string {
-	return "git -C " + external.Word(WorktreeDir(c, t)) + " merge " + external.Word(branch)
+	return gitLine(c, t, "merge", branch)
+}
+
+// gitLine runs git in a thread's worktree.
+func gitLine(c *app.Call, t thread.Thread, arguments ...string) string {
+	return external.Line(append([]string{"git", "-C", WorktreeDir(c, t)}, arguments...)...)
 }
 
 // pushed returns what others have pushed to a thread's branch beyond its tip, as far as it was
@@ -102,6 +107,6 @@ func pushed(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commit
 // WarnOfPushed adds W809 if others have pushed to a thread's branch what is not here.
 func WarnOfPushed(ctx context.Context, c *app.Call, repo *git.Repo, t thread.Thread, tip git.Commit) {
 	if u, ahead := pushed(ctx, repo, t, tip); ahead {
-		c.Warn(t.CodeBehind(u.Name, u.Ahead, mergeLine(c, t, u.Name)))
+		c.Warn(t.CodeBehind(u.Name, u.Ahead, gitLine(c, t, repo.Brings(ctx, tip, u)...)))
 	}
 }

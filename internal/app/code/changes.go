@@ -26,6 +26,8 @@ type Changes struct {
 
 	repo *git.Repo
 	head string // a commit or a tree
+	// apart is what others have pushed which the branch cannot be moved forward to; nil for none.
+	apart *git.Upstream
 }
 
 // PartKind says how far a part of the changes is.
@@ -39,6 +41,8 @@ const (
 	// one, or none, is checked out there.
 	AstrayPart      PartKind = "astray"
 	UncommittedPart PartKind = "uncommitted"
+	// PushedPart is what others have on the branch, as far as it is here, and the thread's has not: a landing brings it.
+	PushedPart PartKind = "pushed"
 	// MergePart is what a pending merge would bring.
 	MergePart PartKind = "merge"
 )
@@ -52,7 +56,9 @@ type Part struct {
 	From string  `json:"from"`
 	To   *string `json:"to"`
 	Into string  `json:"into,omitempty"`
-	// Commits is how many commits a committed part has that the target lacks, an astray one that the
+	// Upstream is where a pushed part is.
+	Upstream string `json:"upstream,omitempty"`
+	// Commits is how many commits a committed part has that the target lacks, an astray and a pushed one that the
 	// branch lacks. Subjects are those of the newest, of a landed part of what landed; at most maxSubjects.
 	Commits  int      `json:"commits,omitempty"`
 	Subjects []string `json:"subjects,omitempty"`
@@ -97,8 +103,9 @@ type File struct {
 }
 
 // ChangesOf asks git what a thread that owns code changed: what has landed of it, what its
-// branch has beyond that and its target, as git diff TARGET...BRANCH shows it, and what is not
-// committed in its worktree. Without patches the files have only counts. Errors: T801, T802
+// branch has beyond that and its target, as git diff TARGET...BRANCH shows it, what others have pushed
+// to it that a landing brings, too, and what is not committed in its worktree. W809 for what they have
+// pushed and a landing does not bring. Without patches the files have only counts. Errors: T801, T802
 // while the worktree is being made, T509, T904.
 func ChangesOf(c *app.Call, t thread.Thread, patches bool) (*Changes, error) {
 	l, err := lookForChanges(c, t, patches)
@@ -121,8 +128,9 @@ func ChangesOf(c *app.Call, t thread.Thread, patches bool) (*Changes, error) {
 	for i := range uncommitted {
 		uncommitted[i].From = cmp.Or(uncommitted[i].From, l.found.head)
 	}
-	if t.OwnedCode().State == thread.CodeReady && c.Project().Machine() != "" { // a landing brings it, too
-		WarnOfPushed(c.Context(), c, l.repo, t, git.Commit(l.found.head))
+	if u := l.found.apart; u != nil && t.OwnedCode().State == thread.CodeReady {
+		brings := l.repo.Brings(c.Context(), git.Commit(l.found.head), *u)
+		c.Warn(t.CodeBehind(u.Name, u.Ahead, gitLine(c, t, brings...)))
 	}
 	l.found.Parts = append(l.found.Parts, slices.Concat(ofBranch, uncommitted)...)
 	if len(l.found.Parts) > 0 {
@@ -277,7 +285,7 @@ func (l changesLook) ofBranch() ([]Part, error) {
 	} else if l.found.head == "" && state == thread.CodeElsewhere {
 		return nil, thread.NotSent(l.owner)
 	}
-	looks := []func(target git.Commit) ([]Part, error){l.landed, l.committed, l.astray}
+	looks := []func(target git.Commit) ([]Part, error){l.landed, l.committed, l.pushed, l.astray}
 	found, failed := make([][]Part, len(looks)), make([]error, len(looks))
 	SeveralAtOnce(len(looks), func(i int) { found[i], failed[i] = looks[i](target) })
 	return slices.Concat(found...), cmp.Or(failed...)
@@ -341,6 +349,30 @@ func (l changesLook) committed(target git.Commit) (parts []Part, err error) {
 		return nil, err
 	}
 	return l.between(part, base, head)
+}
+
+// pushed is what others have on the branch beyond its tip, as far as it is here, if the branch can be moved forward to it.
+func (l changesLook) pushed(git.Commit) ([]Part, error) {
+	head := git.Commit(l.found.head)
+	if head == "" || l.found.BranchGone {
+		return nil, nil
+	}
+	u, ahead, err := l.repo.AheadOf(l.ctx, l.owner.Branch, head, l.owner.OwnedCode().Target)
+	if err != nil || !ahead {
+		return nil, err
+	}
+	if landed, err := hasLanded(l.ctx, l.repo, l.owner, u.Commit); err != nil || landed {
+		return nil, err
+	}
+	if u.Behind > 0 {
+		l.found.apart = &u
+		return nil, nil
+	}
+	part := Part{Kind: PushedPart, Upstream: u.Name}
+	if err := l.addNewest(&part, u.Commit, head); err != nil {
+		return nil, err
+	}
+	return l.between(part, head, u.Commit)
 }
 
 // astray is what the worktree has committed that the branch lacks.

@@ -53,7 +53,10 @@ func (in PullRequest) Faults(name app.Names) []app.Fault {
 func Pull(c *app.Call, in PullRequest) (*Result, error) {
 	m := in.merge()
 	m.Target, m.Sources = c.ThreadOr(in.Thread), []string{in.From}
-	if t, err := code.Owner(c, m.Target, thread.CodeReady); err == nil && in.pullsBranch(c, t) {
+	if t, err := code.Owner(c, m.Target); err == nil && in.pullsBranch(c, t) {
+		if t, err = code.Owner(c, m.Target, thread.CodeReady); err != nil {
+			return nil, err
+		}
 		return pullBranch(c, in, t)
 	}
 	if in.From == "" || len(in.Scope) == 0 || in.Only != merging.OnlyArtifacts {

@@ -21,7 +21,7 @@ import (
 // and the branch or remote branch that it is; "" for none.
 func pulledBranch(t thread.Thread) (ref, name string) {
 	owned := t.OwnedCode()
-	if owned == nil || owned.State != thread.CodeReady || owned.Target == "" {
+	if owned == nil || owned.Target == "" {
 		return "", ""
 	}
 	return owned.Target, app.BranchOf(owned.Target)

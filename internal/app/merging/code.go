@@ -365,9 +365,10 @@ func (in *codeInputs) addPushed(p *Planning, source *codeSource, worktrees []git
 	case forward:
 		p.call.Warn(warnings.UpstreamMerged.New(fact.Of("threadId", source.ID), fact.Of("branch", source.Branch), fact.Of("upstream", u.Name), fact.Of("count", u.Ahead)))
 	default:
-		next := "git merge " + external.Word(u.Name) + " on " + source.Branch
+		brings := in.repo.Brings(in.ctx, source.tip, u)
+		next := external.Line(append([]string{"git"}, brings...)...) + " on " + source.Branch
 		if i := slices.IndexFunc(worktrees, func(w git.Listed) bool { return w.Branch == source.Branch && !w.Missing }); i >= 0 {
-			next = "git -C " + external.Word(worktrees[i].Dir) + " merge " + external.Word(u.Name)
+			next = external.Line(append([]string{"git", "-C", worktrees[i].Dir}, brings...)...)
 		}
 		p.call.Warn(source.CodeBehind(u.Name, u.Ahead, next))
 	}

@@ -399,15 +399,32 @@ func (m *codeSpawn) holdNames(in *SpawnRequest) error {
 	}
 }
 
-// base is the revision that a base names: a ref or a commit, else the branch of a thread.
-func (m *codeSpawn) base(named string) string {
+// base is the revision that a base names: a ref or a commit, else the branch of a thread, which owner is.
+func (m *codeSpawn) base(named string) (revision string, owner thread.Thread) {
 	if commit, err := m.repo.Resolve(m.c.Context(), named); err != nil || commit != "" {
-		return named
+		return named, owner
 	}
 	if t, err := code.Owner(m.c, named); err == nil {
-		return "refs/heads/" + t.Branch
+		return "refs/heads/" + t.Branch, t
 	}
-	return named
+	return named, owner
+}
+
+// tipOf is the newest commit of a thread's code, with those that other machines have sent; "" if its branch is gone.
+// Errors: T801; T802 for commits that are not here.
+func (m *codeSpawn) tipOf(t thread.Thread) (git.Commit, error) {
+	repo, err := code.RepoOf(m.c, t)
+	if err != nil {
+		return "", err
+	}
+	tip, err := repo.Branch(m.c.Context(), t.Branch)
+	if err == nil {
+		tip, err = code.OwnTip(m.c.Context(), repo, t.OwnedCode(), tip)
+	}
+	if err == nil && tip == "" && t.OwnedCode().State == thread.CodeElsewhere {
+		err = thread.NotSent(t)
+	}
+	return tip, err
 }
 
 // adopt takes the branch that the request names if it is there: what it has beyond where it
@@ -456,16 +473,18 @@ func (m *codeSpawn) adopt(in *SpawnRequest) error {
 // branch, else at what the worktree has checked out in which the caller stands. Errors: T903 for the base, T802
 // for the parent, T801 without a commit.
 func (m *codeSpawn) start(in *SpawnRequest, parent thread.Thread) error {
-	revision := m.stands.Head()
-	owner := parent.OwnedCode()
+	revision, from := m.stands.Head(), thread.Thread{}
 	switch {
 	case in.Base != "":
-		revision = m.base(in.Base)
-	case owner != nil:
-		revision = "refs/heads/" + parent.Branch
+		revision, from = m.base(in.Base)
+	case parent.OwnedCode() != nil:
+		revision, from = "refs/heads/"+parent.Branch, parent
 	}
 	ctx := m.c.Context()
 	commit, err := m.repo.Resolve(ctx, revision)
+	if from.OwnedCode() != nil && err == nil {
+		commit, err = m.tipOf(from)
+	}
 	if err != nil {
 		return err
 	}
@@ -473,7 +492,7 @@ func (m *codeSpawn) start(in *SpawnRequest, parent thread.Thread) error {
 	case commit != "":
 	case in.Base != "":
 		return app.FaultsError([]app.Fault{{Field: "Base", Value: in.Base, Problem: "the repository has no commit " + app.Quoted(in.Base)}})
-	case owner != nil:
+	case parent.OwnedCode() != nil:
 		return thread.NoCode(parent.ID, "its branch '"+parent.Branch+"' is gone").
 			WithHint("Name the branch with leslie update --branch, or where to start with --base").WithNext("leslie code " + string(parent.ID))
 	default:
@@ -492,6 +511,7 @@ func (m *codeSpawn) uncommitted(in *SpawnRequest, parent thread.Thread) error {
 	if in.Base != "" || m.making.Existing {
 		return nil
 	}
+	m.c.Warn(parent.UncommittedElsewhere(m.c.Project().Machine())...)
 	dir, admin := m.stands.Dir, m.stands.Admin
 	if owner := parent.OwnedCode(); owner != nil {
 		dir, admin = code.WorktreeDir(m.c, parent), owner.Admin
