@@ -23,6 +23,9 @@ type MergeCode struct {
 	// Planned: there was code to merge when the merge was recorded, so it is not applied
 	// without code.
 	Planned bool `json:"planned,omitempty"`
+	// Tip is where the branch was on which the merge waits for decisions, on Machine; "" in a project on one machine.
+	Tip     string `json:"tip,omitempty"`
+	Machine string `json:"machine,omitempty"`
 	// Uncommitted is "take" if what the sources have not committed is committed for them, ""
 	// if it is refused.
 	Uncommitted string `json:"uncommitted,omitempty"`

@@ -151,6 +151,9 @@ func gatherCode(p *Planning, found parties) (*codeInputs, error) {
 		in.in = &worktrees[i].Worktree
 	}
 	in.was, in.how = in.tip, codeRecord(p).How()
+	if err := in.isDecidedHere(p); err != nil {
+		return nil, err
+	}
 	for _, t := range sources {
 		if err := in.add(p, t, worktrees); err != nil {
 			return nil, err
@@ -175,6 +178,22 @@ func gatherCode(p *Planning, found parties) (*codeInputs, error) {
 	}
 	in.reader = p.inputs.reader
 	return in, nil
+}
+
+// isDecidedHere is T305 for a merge that waits for decisions on another machine, about commits that the branch here
+// lacks: it would land beside them, and what was to be decided would come back as a conflict of git.
+func (in *codeInputs) isDecidedHere(p *Planning) error {
+	code := codeRecord(p)
+	if p.looking || code.Tip == "" || p.call.Machine == "" || code.Machine == p.call.Machine {
+		return nil
+	}
+	if has, err := in.repo.Contains(in.ctx, in.was, git.Commit(code.Tip)); has || in.ctx.Err() != nil { // an error: it is not here
+		return err
+	}
+	return codes.MergePending.New(fact.Of("target", p.record.Target), fact.Of("mergeId", p.record.ID)).
+		WithHint("It waits for decisions on " + code.Machine + ", about commits of " + in.branch + " up to " + code.Tip[:12] +
+			", which are not in " + in.branch + " here: decide there, or push " + in.branch + " there and git pull here. " +
+			"leslie merge abort " + string(p.record.ID) + " gives it up")
 }
 
 // tipOf returns the commit of a thread's branch.

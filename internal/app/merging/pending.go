@@ -27,6 +27,9 @@ func (s *Session) recordPending(prepare func(*store.Stage) error, also func(*thr
 	if s.inputs.code != nil {
 		code := codeRecord(s.Planning)
 		code.Planned = true
+		if code.Machine = s.call.Machine; code.Machine != "" {
+			code.Tip = string(s.inputs.code.was)
+		}
 		record.Code = &code
 	}
 	for path, text := range texts {

@@ -206,7 +206,9 @@ func (p *Planning) Result(status Status) *Result {
 	r.CodeLeft, r.CodeLeftReasons = codeLeft(p)
 	if p.recorded && status == Pending {
 		for path := range p.record.Work {
-			r.Work = append(r.Work, workPath(p.record.ID, path))
+			if p.hasWork(path) {
+				r.Work = append(r.Work, workPath(p.record.ID, path))
+			}
 		}
 		slices.Sort(r.Work)
 		if len(r.Work) > 0 {
@@ -406,7 +408,7 @@ func (p *Planning) ways() string {
 		}
 		takes = slices.DeleteFunc(takes, func(take string) bool { return c.Fits(take) != nil })
 		text = text && c.Fits(merge.TakeText) == nil
-		marked = marked || p.record.Work[c.Path] != ""
+		marked = marked || p.hasWork(c.Path)
 	}
 	out := "leslie merge resolve " + string(p.record.ID) + " " + external.Word(what) + " --take " + strings.Join(takes, "|")
 	if ours, theirs := sidesOf(open); ours != "" {
@@ -430,6 +432,15 @@ func sidesOf(conflicts []merge.Conflict) (ours, theirs string) {
 		ours, theirs = c.Sides[0].Thread, c.Sides[1].Thread
 	}
 	return ours, theirs
+}
+
+// hasWork reports whether the file with markers of a path is here: the merge may have begun on another machine.
+func (p *Planning) hasWork(path string) bool {
+	if p.record.Work[path] == "" {
+		return false
+	}
+	_, err := p.call.Files.ReadWork(p.record.ID, path)
+	return err == nil || unreadable(err)
 }
 
 // workPath returns the folder of a merge's files with markers, relative to the
