@@ -1,6 +1,7 @@
 package projects
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"io/fs"
@@ -359,10 +360,19 @@ func threadsIn(c *app.Call, dir string) ([]thread.Thread, error) {
 }
 
 // differingNotes returns the files that a store which was kept has, and which are not as the log has them: of threads
-// that the log lacks, or has others of their ids, all. What cannot be read is left out.
+// that the log lacks, or has others of their ids, all. Those that are only older than the log's, and what cannot be read,
+// are left out.
 func differingNotes(c *app.Call, kept *store.Store, alone []PartedThread) (all []KeptNotes, err error) {
-	differing := func(id thread.ThreadID, log store.Manifest) {
-		paths, err := kept.Compare(c.Context(), id, log, scope.Set{})
+	differing := func(id thread.ThreadID, log ...store.Manifest) {
+		paths, err := kept.Compare(c.Context(), id, log[0], scope.Set{})
+		for _, older := range log[1:] {
+			if err != nil {
+				return
+			}
+			var since []string
+			since, err = kept.Compare(c.Context(), id, older, scope.Set{})
+			paths = slices.DeleteFunc(paths, func(path string) bool { return !slices.Contains(since, path) })
+		}
 		if err != nil {
 			return
 		}
@@ -378,23 +388,38 @@ func differingNotes(c *app.Call, kept *store.Store, alone []PartedThread) (all [
 		if slices.ContainsFunc(alone, func(p PartedThread) bool { return p.ThreadID == t.ID }) {
 			continue
 		}
-		has, name, err := kept.PublishedList(t.ID)
+		had, name, err := kept.PublishedList(t.ID)
+		log := []store.Manifest{had}
 		switch {
 		case err != nil:
 			continue
 		case t.Published == nil:
-			has = nil
+			log[0] = nil
 		case name != t.Published.Manifest:
-			if has, err = c.Store().Manifest(t.Published.Manifest); err != nil {
+			has, err := c.Store().Manifest(t.Published.Manifest)
+			if err != nil {
 				continue
 			}
+			log[0] = has
+			if wasPublished(c, name) {
+				log = append(log, had)
+			}
 		}
-		differing(t.ID, has)
+		differing(t.ID, log...)
 	}
 	for _, p := range alone {
 		differing(p.ThreadID, nil)
 	}
 	return all, err
+}
+
+// wasPublished reports whether an operation of the log has published a list of files.
+func wasPublished(c *app.Call, name thread.BlobID) bool {
+	names := func(op thread.Operation) bool {
+		return slices.ContainsFunc(op.Changes, func(ch thread.Change) bool { return bytes.Contains(ch.After, []byte(name)) })
+	}
+	_, found, err := c.Store().FindOperation(c.Context(), names, string(name))
+	return err == nil && found
 }
 
 // newCopy makes a copy of a log in a folder that is made for it. Errors: those of Connect, T505.
