@@ -35,7 +35,7 @@ func processEnv() cli.Env {
 		Columns: terminalColumns, Rows: terminalRows,
 		Dir: dir, Home: home, Cache: cache, Engine: jetstream.Engine{Getenv: os.Getenv}, Host: hostName,
 		Login: loginName, Session: callersSession, Getenv: os.Getenv, Environ: os.Environ,
-		Ready: readyProcess,
+		Ready: tuneProcess,
 		Now:   time.Now, WithTimeout: context.WithTimeout, NewID: randomID, Jitter: randomDuration,
 	}
 }
@@ -44,10 +44,10 @@ func processEnv() cli.Env {
 // garbage collection. With it the first one comes at 16 MB, and most commands end before.
 const roomBeforeGC = 400
 
-// readyProcess prepares the process for a command. A command that only reads may use
+// tuneProcess prepares the process for a command. A command that only reads may use
 // any thread, which saves one.
 // One that lasts keeps its memory small instead of ending a little sooner.
-func readyProcess(writes, lasts bool) {
+func tuneProcess(writes, lasts bool) {
 	if !writes {
 		runtime.UnlockOSThread()
 	}

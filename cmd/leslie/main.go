@@ -13,7 +13,7 @@ var version = cli.Unversioned
 func main() {
 	// Do this first of all, on the process's first thread: the system calls of a command
 	// that writes stay on it, so that a trace or an injected fault counts them in order.
-	// See readyProcess. After a system call, it could be another thread.
+	// See tuneProcess. After a system call, it could be another thread.
 	runtime.LockOSThread()
 	os.Exit(runProcess(processEnv()))
 }

@@ -60,7 +60,7 @@ func Write(w io.Writer, r *views.ReportResult, version string) error {
 	if err != nil {
 		return err
 	}
-	return t.Execute(showing{w}, p)
+	return t.Execute(escapingWriter{w}, p)
 }
 
 // page is what the template shows.

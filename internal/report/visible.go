@@ -22,11 +22,11 @@ func hides(r rune) bool {
 // visible returns a text with such characters as escapes.
 func visible(text string) string { return fact.Visible(text, hides) }
 
-// showing writes what is written to it with such characters as escapes. Escapes have no
+// escapingWriter writes what is written to it with such characters as escapes. Escapes have no
 // character that HTML acts on. Each write has whole characters, as a template's have.
-type showing struct{ io.Writer }
+type escapingWriter struct{ io.Writer }
 
-func (w showing) Write(b []byte) (int, error) {
+func (w escapingWriter) Write(b []byte) (int, error) {
 	if _, err := io.WriteString(w.Writer, visible(string(b))); err != nil {
 		return 0, err
 	}

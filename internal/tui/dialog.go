@@ -150,7 +150,7 @@ func (m *Model) dialogKey(msg tea.KeyPressMsg) tea.Cmd {
 		if d.whole {
 			m.dialog = nil
 			m.typed = append(m.typed, typed)
-			return m.give(m.desk.Type(typed))
+			return m.give(m.backend.Type(typed))
 		}
 		return m.agreed(d.line(typed))
 	case d.input != nil:

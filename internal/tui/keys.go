@@ -304,7 +304,7 @@ func (m *Model) acted(key string) tea.Cmd {
 // claim claims a thread, also one that another holds who does not go on with it.
 func (m *Model) claim(id string) tea.Cmd {
 	i := slices.IndexFunc(m.overview.Threads, func(t threads.OverviewThread) bool { return string(t.ThreadID) == id })
-	if i < 0 || m.overview.Threads[i].Claim == nil || m.overview.Threads[i].Claim.Holder == m.desk.Actor {
+	if i < 0 || m.overview.Threads[i].Claim == nil || m.overview.Threads[i].Claim.Holder == m.backend.Actor {
 		return m.carryOut("claim", id)
 	}
 	held := m.overview.Threads[i].Claim
@@ -352,13 +352,13 @@ func (m *Model) ask(d *dialog, preview ...string) tea.Cmd {
 		return m.arm()
 	}
 	width := max(m.width-4, 20)
-	return tea.Batch(m.arm(), func() tea.Msg { return previewMsg{d, m.desk.Show(m.ctx, width, preview...).Text} })
+	return tea.Batch(m.arm(), func() tea.Msg { return previewMsg{d, m.backend.Show(m.ctx, width, preview...).Text} })
 }
 
 // open shows what a line prints on the whole screen.
 func (m *Model) open(title string, line ...string) tea.Cmd {
 	width := max(m.width, 20)
-	return func() tea.Msg { return pageMsg{title, m.desk.Show(m.ctx, width, line...).Text} }
+	return func() tea.Msg { return pageMsg{title, m.backend.Show(m.ctx, width, line...).Text} }
 }
 
 func (m *Model) decide(approve bool) tea.Cmd {

@@ -32,7 +32,7 @@ const (
 
 // Model is the state of the screen. It is changed by messages alone, and drawn by View.
 type Model struct {
-	desk          Desk
+	backend       Backend
 	ctx           context.Context
 	send          func(tea.Msg) // from another goroutine
 	tick          func(time.Duration, func(time.Time) tea.Msg) tea.Cmd
@@ -108,8 +108,8 @@ type (
 )
 
 // New returns a screen that has read nothing yet.
-func New(ctx context.Context, desk Desk) *Model {
-	return &Model{desk: desk, ctx: ctx, send: func(tea.Msg) {}, tick: tea.Tick, folded: map[string]bool{}}
+func New(ctx context.Context, backend Backend) *Model {
+	return &Model{backend: backend, ctx: ctx, send: func(tea.Msg) {}, tick: tea.Tick, folded: map[string]bool{}}
 }
 
 // Init implements tea.Model.
@@ -123,7 +123,7 @@ func (m *Model) load() tea.Cmd {
 	}
 	m.loading, m.stale = true, false
 	return func() tea.Msg {
-		d, err := m.desk.Overview(m.ctx)
+		d, err := m.backend.Overview(m.ctx)
 		return overviewMsg{d, err}
 	}
 }
@@ -337,7 +337,7 @@ func (m *Model) look() tea.Cmd {
 		if line == nil {
 			return detailsMsg{about: about, text: lacks}
 		}
-		return detailsMsg{about: about, text: m.desk.Show(m.ctx, width, line...).Text}
+		return detailsMsg{about: about, text: m.backend.Show(m.ctx, width, line...).Text}
 	})
 }
 
@@ -398,7 +398,7 @@ func (m *Model) follow() tea.Cmd {
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.unfollow = cancel
 	return func() tea.Msg {
-		_ = m.desk.Follow(ctx, id, func() { m.send(entryMsg{id}) })
+		_ = m.backend.Follow(ctx, id, func() { m.send(entryMsg{id}) })
 		return followedMsg{id}
 	}
 }
@@ -407,11 +407,11 @@ func (m *Model) follow() tea.Cmd {
 func (m *Model) carryOut(line ...string) tea.Cmd {
 	m.busy, m.said, m.failed = "leslie "+strings.Join(line, " "), "", false
 	width := max(m.width-4, 20)
-	return func() tea.Msg { return answerMsg{line, m.desk.Show(m.ctx, width, line...)} }
+	return func() tea.Msg { return answerMsg{line, m.backend.Show(m.ctx, width, line...)} }
 }
 
 // hand gives the terminal to a line of leslie.
-func (m *Model) hand(line ...string) tea.Cmd { return m.give(m.desk.Hand(line...)) }
+func (m *Model) hand(line ...string) tea.Cmd { return m.give(m.backend.Hand(line...)) }
 
 // give gives the terminal to a command until it ends.
 func (m *Model) give(command Command) tea.Cmd {

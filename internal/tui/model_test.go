@@ -48,7 +48,7 @@ type rig struct {
 func newRig(t *testing.T, width, height int) *rig {
 	t.Helper()
 	r := &rig{T: t, overview: team(), answers: map[string]Answer{}, followed: make(chan func(), 100)}
-	r.Model = New(context.Background(), Desk{
+	r.Model = New(context.Background(), Backend{
 		Actor:    "ann",
 		Overview: func(context.Context) (*threads.OverviewResult, error) { r.reads++; return r.overview, r.err },
 		Show: func(_ context.Context, width int, line ...string) Answer {
@@ -220,7 +220,7 @@ func TestFrames(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, c.width, c.height)
-			r.desk.ASCII = c.ascii
+			r.backend.ASCII = c.ascii
 			r.press(c.keys...)
 			file := filepath.Join("testdata", c.name+".txt")
 			if *update {
@@ -319,7 +319,7 @@ func TestAFrameFitsEveryTerminal(t *testing.T) {
 	r.overview.Project = hostile
 	r.err = errors.New(hostile)
 	for _, colours := range []bool{false, true} {
-		r.desk.Colours = colours
+		r.backend.Colours = colours
 		for _, keys := range [][]string{nil, {"down", "tab"}, {"tab"}, {"a"}, {"esc"}, {"esc", "esc", "?"}} {
 			r.press(keys...)
 			for width := 1; width < 130; width += 7 {
@@ -615,7 +615,7 @@ func TestAKeyThatDoesNothingSaysSo(t *testing.T) {
 func TestTheSelectedRowHasNoColours(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 100, 30)
-	r.desk.Colours = true
+	r.backend.Colours = true
 	r.press("down", "down")
 	lines := strings.Split(r.frame(), "\n")
 	assert.Contains(t, lines[1], "\x1b[1m", "the others have theirs")
@@ -836,7 +836,7 @@ func BenchmarkKey(b *testing.B) {
 			ThreadID: thread.ThreadID(fmt.Sprint("thread-", i)), Title: "Write a part of it", Status: thread.Active, ObjectiveID: "ship",
 		}})
 	}
-	m := New(context.Background(), Desk{Colours: true, Show: func(context.Context, int, ...string) Answer { return Answer{} }})
+	m := New(context.Background(), Backend{Colours: true, Show: func(context.Context, int, ...string) Answer { return Answer{} }})
 	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
 	m.Update(overviewMsg{overview: overview})
 	keys := []tea.KeyPressMsg{{Code: tea.KeyDown}, {Code: tea.KeyPgDown}, {Code: tea.KeyUp}}

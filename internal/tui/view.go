@@ -134,7 +134,7 @@ func (m *Model) head() string {
 			left = append(left, screen.Text("_"))
 		}
 	}
-	return screen.Row(m.width, m.desk.Colours, left, right)
+	return screen.Row(m.width, m.backend.Colours, left, right)
 }
 
 func countThreads(n int) string {
@@ -161,7 +161,7 @@ func (m *Model) parts() []string {
 
 // middle is the tree, and beside it the details.
 func (m *Model) middle() []string {
-	s, width := m.desk.signs(), m.treeWidth()
+	s, width := m.backend.signs(), m.treeWidth()
 	out := make([]string, m.treeRows())
 	var right []string
 	if !m.small() {
@@ -175,10 +175,10 @@ func (m *Model) middle() []string {
 			if r.key == m.selected {
 				mark = s.mark + " "
 			}
-			text = r.draw(max(width-2, 1), m.desk.Colours, s, m.folded[r.key])
+			text = r.draw(max(width-2, 1), m.backend.Colours, s, m.folded[r.key])
 			text = m.chosen(mark+text, r.key == m.selected, m.focus == onTree)
 		} else if i == 0 && m.overview != nil {
-			text = screen.Row(width, m.desk.Colours, []screen.Cell{screen.Faint("  " + m.nothing())}, nil)
+			text = screen.Row(width, m.backend.Colours, []screen.Cell{screen.Faint("  " + m.nothing())}, nil)
 		}
 		if !m.small() {
 			text += " " + s.beside + " " + right[i]
@@ -226,7 +226,7 @@ func (m *Model) tabsLine() string {
 		switch {
 		case i == m.tab:
 			name = m.label(name, m.focus == onDetails)
-		case m.desk.Colours:
+		case m.backend.Colours:
 			name = "\x1b[" + screen.SGRGrey + "m" + name + "\x1b[0m"
 		}
 		names = append(names, name)
@@ -270,7 +270,7 @@ func (m *Model) label(name string, focused bool) string {
 
 // rule is a line across the screen with a title.
 func (m *Model) rule(title string, focused bool) string {
-	s := m.desk.signs()
+	s := m.backend.signs()
 	text := screen.Cut(title, max(m.width-6, 1))
 	rest := max(m.width-screen.Width(text)-4, 0)
 	if focused {
@@ -283,17 +283,17 @@ func (m *Model) waitingLines() []string {
 	items, rows := m.waitingItems(), max(m.waitingRows()-1, 1)
 	out := []string{m.rule("waiting for you", m.focus == onWaiting)}
 	if len(items) == 0 {
-		return append(out, screen.Row(m.width, m.desk.Colours, []screen.Cell{screen.Faint("  nothing")}, nil))
+		return append(out, screen.Row(m.width, m.backend.Colours, []screen.Cell{screen.Faint("  nothing")}, nil))
 	}
 	top := max(m.waiting-rows+1, 0)
 	for i := top; i < min(top+rows, len(items)); i++ {
 		item := items[i]
 		mark := "  "
 		if i == m.waiting && m.focus == onWaiting {
-			mark = m.desk.signs().mark + " "
+			mark = m.backend.signs().mark + " "
 		}
 		left := []screen.Cell{screen.WaitingCell(string(item.Kind)), screen.Text("  " + m.concern(item))}
-		line := mark + screen.Row(max(m.width-2, 1), m.desk.Colours, left, []screen.Cell{screen.Faint(does(item.Kind))})
+		line := mark + screen.Row(max(m.width-2, 1), m.backend.Colours, left, []screen.Cell{screen.Faint(does(item.Kind))})
 		out = append(out, m.chosen(line, i == m.waiting, m.focus == onWaiting))
 	}
 	return out
@@ -341,7 +341,7 @@ func (m *Model) foot() string {
 	case m.said != "":
 		text = screen.Text(ansi.Strip(m.said))
 	}
-	return screen.Row(m.width, m.desk.Colours, []screen.Cell{text}, nil)
+	return screen.Row(m.width, m.backend.Colours, []screen.Cell{text}, nil)
 }
 
 // fitting joins as many keys as a line has room for.
@@ -402,7 +402,7 @@ func (m *Model) dialogLines() []string {
 	if screen.Width(keys) > m.width { // the first words say what each does, its keys are enough
 		keys = strings.NewReplacer(" sends it", "", " leaves", "", " does it", "", " closes", "", " shows more", "").Replace(keys)
 	}
-	return append(out, screen.Row(m.width, m.desk.Colours, []screen.Cell{screen.Faint(keys)}, nil))
+	return append(out, screen.Row(m.width, m.backend.Colours, []screen.Cell{screen.Faint(keys)}, nil))
 }
 
 func (m *Model) pageLines() []string {
@@ -414,7 +414,7 @@ func (m *Model) pageLines() []string {
 	for len(out) < m.height-1 {
 		out = append(out, "")
 	}
-	return append(out, screen.Row(m.width, m.desk.Colours, []screen.Cell{screen.Faint("esc goes back")}, nil))
+	return append(out, screen.Row(m.width, m.backend.Colours, []screen.Cell{screen.Faint("esc goes back")}, nil))
 }
 
 // wheel moves what is under the mouse.

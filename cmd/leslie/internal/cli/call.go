@@ -107,7 +107,7 @@ func (c *Call) globals() globals {
 		}
 	}
 	if g.Thread == "" && g.As != thread.Agent { // who may be there to edit another's file
-		g.Thread = folderOf(g.Dir, "threads")
+		g.Thread = idFromPath(g.Dir, "threads")
 	}
 	return g
 }
@@ -185,9 +185,9 @@ func missedBy(l Line, field string) bool {
 		func(o Operand) bool { return o.Shown == field })
 }
 
-// lineUsage is usage for help and version, which work with any environment, because a
+// usageIgnoringEnv is usage for help and version, which work with any environment, because a
 // caller with a bad environment is sent to them.
-func (c *Call) lineUsage() error {
+func (c *Call) usageIgnoringEnv() error {
 	c.Faults = slices.DeleteFunc(c.Faults, func(f Fault) bool { return strings.HasPrefix(f.Field, "LESLIE_") })
 	return c.Usage()
 }
@@ -381,7 +381,7 @@ func (c *Call) OwnThread(operand string) string {
 // WorktreeThread returns the thread in whose registered worktree the caller is, "" for
 // none.
 func (c *Call) WorktreeThread() string {
-	project, err := app.Open(c.Who.Dir, c.ownCopy())
+	project, err := app.Open(c.Who.Dir, c.offlineEnvironment())
 	if err != nil {
 		return ""
 	}

@@ -86,17 +86,17 @@ func libraryFault(_ *urfave.Context, err error, _ bool) error {
 func (c *Call) withoutCommand(cc *urfave.Context) error {
 	c.readFlags(cc)
 	if !c.On("version") {
-		return c.unrouted(cc)
+		return c.unknownCommand(cc)
 	}
-	if err := c.lineUsage(); err != nil {
+	if err := c.usageIgnoringEnv(); err != nil {
 		return err
 	}
 	c.data = ownVersion(c.Env)
 	return nil
 }
 
-// unrouted is T903 for a line that names no command.
-func (c *Call) unrouted(cc *urfave.Context) error {
+// unknownCommand is T903 for a line that names no command.
+func (c *Call) unknownCommand(cc *urfave.Context) error {
 	if len(c.Faults) == 0 {
 		c.Fault("command", cc.Args().First(), "there is no command "+strconv.Quote(cc.Args().First()))
 	}
@@ -108,7 +108,7 @@ func (c *Call) unrouted(cc *urfave.Context) error {
 func (c *Call) act(cc *urfave.Context, cmd *Command) (err error) {
 	c.readFlags(cc)
 	if c.Line.Cmd != cmd {
-		return c.unrouted(cc)
+		return c.unknownCommand(cc)
 	}
 	if c.Env.Ready != nil {
 		c.Env.Ready(cmd.Writes, cmd.Lasts)

@@ -99,7 +99,7 @@ func (c *Call) valuesOf(v *Value) (out []candidate) {
 
 // knownOf are the things of a kind that there are now.
 func (c *Call) knownOf(kind IDKind) (out []candidate) {
-	project, err := app.Open(c.Who.Dir, c.ownCopy())
+	project, err := app.Open(c.Who.Dir, c.offlineEnvironment())
 	if err != nil {
 		return nil
 	}

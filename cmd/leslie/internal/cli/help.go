@@ -146,7 +146,7 @@ type helpRow struct{ name, usage string }
 func (c *Call) showHelp(cc *urfave.Context, all []*Command) error {
 	c.readFlags(cc)
 	c.Faults = slices.DeleteFunc(c.Faults, func(f Fault) bool { return f.Field == "subcommand" && f.Value == "" })
-	if err := c.lineUsage(); err != nil {
+	if err := c.usageIgnoringEnv(); err != nil {
 		return err
 	}
 	topic := ownName(all, strings.Join(cc.Args().Slice(), " "))

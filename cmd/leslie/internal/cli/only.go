@@ -18,22 +18,22 @@ import (
 // about (decide.go, answer.go). Nobody else is
 // guessed for: a script or an agent gets T903 that lists what it may name.
 
-// kindOfOnly has the words for records of which there may be only one.
-type kindOfOnly struct{ one, several, none, of string }
+// inferWords has the words for records of which there may be only one.
+type inferWords struct{ one, several, none, of string }
 
-func wordsOf(kind IDKind) kindOfOnly {
+func wordsOf(kind IDKind) inferWords {
 	switch kind {
 	case MergeIDs:
-		return kindOfOnly{"the only pending merge", "several merges are pending", "no merge is pending",
+		return inferWords{"the only pending merge", "several merges are pending", "no merge is pending",
 			"one merge is pending"}
 	case ApprovalIDs:
-		return kindOfOnly{"the only open request", "several requests are open", "no request is open",
+		return inferWords{"the only open request", "several requests are open", "no request is open",
 			"one request is open"}
 	case QuestionIDs:
-		return kindOfOnly{"the only open question", "several questions are open", "no question is open",
+		return inferWords{"the only open question", "several questions are open", "no question is open",
 			"one question is open"}
 	}
-	return kindOfOnly{"the only objective that is not marked done", "several objectives are not marked done",
+	return inferWords{"the only objective that is not marked done", "several objectives are not marked done",
 		"there is none that is not marked done", "one objective is not marked done"}
 }
 
@@ -64,7 +64,7 @@ func (c *Call) MeantRecord(kind IDKind) string {
 		return given
 	}
 	if kind == MergeIDs {
-		if id := folderOf(c.Who.Dir, "merges"); id != "" {
+		if id := idFromPath(c.Who.Dir, "merges"); id != "" {
 			return id
 		}
 	}
@@ -99,7 +99,7 @@ func (c *Call) MeantWith(kind IDKind) (record, text string) {
 	}
 	shown, folder := c.Line.Cmd.Operands[0].Shown, ""
 	if kind == MergeIDs {
-		folder = folderOf(c.Who.Dir, "merges")
+		folder = idFromPath(c.Who.Dir, "merges")
 	}
 	noID := slices.IndexFunc(c.Faults, func(f Fault) bool { return f.Field == shown })
 	guessed := c.CanPrompt() && len(c.Faults) == min(noID+1, 1)
@@ -153,7 +153,7 @@ func (c *Call) NamesRecord(kind IDKind, operand string) bool {
 
 // take says which record is taken, the only one, and records it like an operand in front of
 // the others.
-func (c *Call) take(one codes.Candidate, words kindOfOnly, others ...string) {
+func (c *Call) take(one codes.Candidate, words inferWords, others ...string) {
 	c.MeansNothing("without an id", "request-id", "expect-revision")
 	c.Params["operands"] = append([]string{one.ID}, others...)
 	c.aside(one.String() + " is " + words.one)
@@ -184,9 +184,9 @@ func (c *Call) CandidatesFor(kind IDKind, of string) (all []codes.Candidate, ok 
 	return all, ok && err == nil
 }
 
-// folderOf returns the thread ("threads") or the merge ("merges") in whose folder of the
+// idFromPath returns the thread ("threads") or the merge ("merges") in whose folder of the
 // store a folder is, "" for none.
-func folderOf(dir, kind string) string {
+func idFromPath(dir, kind string) string {
 	parts := strings.Split(filepath.ToSlash(dir), "/")
 	for i := len(parts) - 3; i >= 0; i-- {
 		if slices.Equal(parts[i:i+2], []string{app.StoreFolder, kind}) && thread.ValidID(parts[i+2]) {

@@ -191,9 +191,9 @@ func (c *Call) Environment() app.Environment {
 	return e
 }
 
-// ownCopy is the environment of a look at what this machine has, without asking a remote:
+// offlineEnvironment is the environment of a look at what this machine has, without asking a remote:
 // for completion, and for what a line means.
-func (c *Call) ownCopy() app.Environment {
+func (c *Call) offlineEnvironment() app.Environment {
 	e := c.Environment()
 	e.Offline = true
 	return e

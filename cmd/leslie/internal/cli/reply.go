@@ -26,9 +26,9 @@ import (
 	"leslie/warnings"
 )
 
-// leadToImport completes a T506 about a store of the Node edition, which can be
+// suggestImport completes a T506 about a store of the Node edition, which can be
 // imported.
-func (c *Call) leadToImport(err error) error {
+func (c *Call) suggestImport(err error) error {
 	e := codes.Of(err)
 	if !codes.Has(err, codes.UnsupportedVersion) || !strings.Contains(e.Facts().Text("writer"), "Node edition") {
 		return err
@@ -480,7 +480,7 @@ func (c *Call) Do(all []*Command) (data Data, err error) {
 		}
 	}()
 	err = c.App(all).RunContext(c.Ctx, c.Line.argv())
-	return c.data, c.leadToImport(err)
+	return c.data, c.suggestImport(err)
 }
 
 // isNil reports whether a failed command returned a typed nil.

@@ -86,8 +86,8 @@ func (l *runLines) happened(e runs.Event) {
 // mostWords is how many bytes of what an agent says are kept for its line.
 const mostWords = 400
 
-// lastWords is the last line of a text that has one.
-func lastWords(text string) string {
+// lastLine is the last line of a text that has one.
+func lastLine(text string) string {
 	text = strings.TrimRight(text, " \r\n")
 	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
 		text = text[i+1:]
@@ -137,7 +137,7 @@ func (r *runLine) text(width int) string {
 	if used := page.UsedText(r.used); used != "" {
 		parts = append(parts, used)
 	}
-	return screen.Cut(page.Visible(strings.Join(append(parts, lastWords(r.says)), "  ")), width)
+	return screen.Cut(page.Visible(strings.Join(append(parts, lastLine(r.says)), "  ")), width)
 }
 
 // Write puts text in front of the lines.

@@ -48,7 +48,7 @@ func runTUI(c *cli.Call) (cli.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := threads.Overview(project.Call(c.Ctx, c.Caller(), looking()), threads.OverviewRequest{}); err != nil {
+	if _, err := threads.Overview(project.Call(c.Ctx, c.Caller(), readOnlyRequest()), threads.OverviewRequest{}); err != nil {
 		return nil, err
 	}
 	if !c.Env.StdinTTY || !c.PersonReads(c.Env.StdoutTTY) || c.Who.NoInput {
@@ -57,7 +57,7 @@ func runTUI(c *cli.Call) (cli.Data, error) {
 			WithHint("Read the same in text or JSON").WithNext("leslie status", "leslie list --tree")
 	}
 	err = c.Lend(func(in io.Reader, out io.Writer) error {
-		return tui.Run(c.Ctx, desk{c, project}.functions(), in, out, c.Env.Environ())
+		return tui.Run(c.Ctx, backend{c, project}.functions(), in, out, c.Env.Environ())
 	})
 	if err != nil {
 		return nil, codes.WriteFailed.Wrap(err, fact.Of("path", "the terminal"), fact.Of("reason", err.Error()))
@@ -65,31 +65,31 @@ func runTUI(c *cli.Call) (cli.Data, error) {
 	return nil, nil
 }
 
-// looking is a request that changes nothing.
-func looking() app.Request { return app.Request{Command: "observe", ReadOnly: true} }
+// readOnlyRequest is a request that changes nothing.
+func readOnlyRequest() app.Request { return app.Request{Command: "observe", ReadOnly: true} }
 
-// desk is what the screen shows and does.
-type desk struct {
+// backend is what the screen shows and does.
+type backend struct {
 	*cli.Call
 	project *app.Project
 }
 
-func (d desk) functions() tui.Desk {
-	return tui.Desk{
+func (d backend) functions() tui.Backend {
+	return tui.Backend{
 		Actor: d.project.NameHere(d.Who.Actor),
 		Overview: func(ctx context.Context) (*threads.OverviewResult, error) {
-			return threads.Overview(d.project.Call(ctx, d.Caller(), looking()), threads.OverviewRequest{})
+			return threads.Overview(d.project.Call(ctx, d.Caller(), readOnlyRequest()), threads.OverviewRequest{})
 		},
 		Show: d.show,
-		Hand: func(line ...string) tui.Command { return &handed{desk: d, line: line} },
-		Type: func(text string) tui.Command { return &handed{desk: d, text: text} },
+		Hand: func(line ...string) tui.Command { return &foregroundCommand{backend: d, line: line} },
+		Type: func(text string) tui.Command { return &foregroundCommand{backend: d, text: text} },
 		Watch: func(ctx context.Context, changed func()) error {
 			told := func(app.OperationRecord) error { changed(); return nil }
-			return views.Observe(d.project.Call(ctx, d.Caller(), looking()), views.ObserveRequest{Follow: true}, told)
+			return views.Observe(d.project.Call(ctx, d.Caller(), readOnlyRequest()), views.ObserveRequest{Follow: true}, told)
 		},
 		Follow: func(ctx context.Context, id thread.ThreadID, changed func()) error {
 			told := func(runs.TranscriptEntry) error { changed(); return nil }
-			return runs.FollowTranscript(d.project.Call(ctx, d.Caller(), looking()),
+			return runs.FollowTranscript(d.project.Call(ctx, d.Caller(), readOnlyRequest()),
 				runs.TranscriptRequest{Thread: string(id), Limit: 1}, told)
 		},
 		Colours: d.Call.Colours(d.Env.StdoutTTY), ASCII: viewcmd.OnlyASCII(d.Call),
@@ -98,7 +98,7 @@ func (d desk) functions() tui.Desk {
 
 // variables are those of lines that the screen carries out: the same caller in the same
 // project.
-func (d desk) variables(asks bool) map[string]string {
+func (d backend) variables(asks bool) map[string]string {
 	set := map[string]string{"LESLIE_AS": string(d.Who.As), "LESLIE_ACTOR": d.Who.Actor, "LESLIE_DIR": "",
 		"LESLIE_THREAD": "", "LESLIE_FORMAT": "text"}
 	if !d.Call.Colours(d.Env.StdoutTTY) {
@@ -111,7 +111,7 @@ func (d desk) variables(asks bool) map[string]string {
 }
 
 // show carries out a line that asks nothing; its answer is for a terminal.
-func (d desk) show(ctx context.Context, width int, line ...string) tui.Answer {
+func (d backend) show(ctx context.Context, width int, line ...string) tui.Answer {
 	e, set := d.Env, d.variables(false)
 	e.Dir, e.Ready = d.Who.Dir, nil
 	e.Getenv = func(key string) string {
@@ -128,22 +128,22 @@ func (d desk) show(ctx context.Context, width int, line ...string) tui.Answer {
 	return tui.Answer{Text: out.String(), OK: status == 0}
 }
 
-// handed is a line that has the terminal for itself. It is a process of its own: Ctrl-C ends
+// foregroundCommand is a line that has the terminal for itself. It is a process of its own: Ctrl-C ends
 // that, and nothing of it goes on reading what is typed on the screen later.
-type handed struct {
-	desk
+type foregroundCommand struct {
+	backend
 	line []string
 	text string // the line as it was typed
 	in   io.Reader
 	out  io.Writer
 }
 
-func (h *handed) SetStdin(in io.Reader)   { h.in = in }
-func (h *handed) SetStdout(out io.Writer) { h.out = out }
-func (h *handed) SetStderr(io.Writer)     {}
+func (h *foregroundCommand) SetStdin(in io.Reader)   { h.in = in }
+func (h *foregroundCommand) SetStdout(out io.Writer) { h.out = out }
+func (h *foregroundCommand) SetStderr(io.Writer)     {}
 
 // Run carries the line out, and waits until its person has read the answer.
-func (h *handed) Run() error {
+func (h *foregroundCommand) Run() error {
 	_, _ = fmt.Fprintf(h.out, "$ leslie %s\n", cmp.Or(h.text, strings.Join(h.line, " ")))
 	if err := h.perform(); err != nil {
 		_, _ = fmt.Fprintln(h.out, err)
@@ -162,7 +162,7 @@ func (h *handed) Run() error {
 	}
 }
 
-func (h *handed) perform() error {
+func (h *foregroundCommand) perform() error {
 	line := h.line
 	if line == nil {
 		var err error

@@ -20,7 +20,7 @@ func (d claimText) Text(p *page.Page) {
 	case d.Reason == thread.NothingInTime && len(d.Held) > 0:
 		p.Line("%s: no other thread became ready in time; go on with what you hold", string(d.Reason))
 	case d.Reason != "":
-		p.Line("%s: %s", string(d.Reason), nothingText(d.Reason))
+		p.Line("%s: %s", string(d.Reason), whyNoThread(d.Reason))
 	case d.ThreadID == nil:
 		p.Line("no thread is ready to be claimed")
 		p.Line("those that are active are claimed, held back by others, or for people: leslie list shows them, " +
@@ -79,8 +79,8 @@ func reopenedText(r thread.Reopening) string {
 	return line
 }
 
-// nothingText says why there is no thread to claim.
-func nothingText(why thread.Nothing) string {
+// whyNoThread says why there is no thread to claim.
+func whyNoThread(why thread.Nothing) string {
 	switch why {
 	case thread.NothingLeft:
 		return "every objective is completed, there is nothing left to claim"

@@ -74,7 +74,7 @@ func heldLines(held []app.WaitingItem) string {
 	var b strings.Builder
 	b.WriteString("you hold:")
 	for _, h := range held {
-		b.WriteString("\n  " + inert(fmt.Sprintf("%s %s: %s; next: %s", h.Kind, h.ID,
+		b.WriteString("\n  " + escapeMarkup(fmt.Sprintf("%s %s: %s; next: %s", h.Kind, h.ID,
 			app.Cut(cli.WaitingWords(h), page.MaxTitle), h.Next)))
 	}
 	return b.String()
@@ -161,11 +161,11 @@ func (b *contextBlock) render() (block string, shown []thread.InjectionID) {
 	}
 	open += ">\n"
 	const closing = "</" + blockTag + ">"
-	head := saying("status", string(b.Thread.Status)) + saying("title", b.Thread.Title)
+	head := fieldLine("status", string(b.Thread.Status)) + fieldLine("title", b.Thread.Title)
 	room := MaxContext - Width(open) - Width(head) - Width(closing)
 	told, shown := b.injections(room - Width(cutNotice))
 	before := (&seenBlock{b}).render(room - Width(cutNotice) - Width(told))
-	return open + told + head + before + fitted(b.rest(), room-Width(told)-Width(before)) + closing, shown
+	return open + told + head + before + truncated(b.rest(), room-Width(told)-Width(before)) + closing, shown
 }
 
 // injections renders the unseen injections that fit.
@@ -199,7 +199,7 @@ func (b *contextBlock) injections(room int) (told string, shown []thread.Injecti
 // not the injection's own limit, cut it. Such an injection is left for the next
 // context, unless it is the first.
 func (b *contextBlock) injection(in thread.Injection, room int) (text string, fits bool) {
-	head := inert(fmt.Sprintf("%s, %s, %s from %s %s at %s", in.Type, in.Urgency, in.ID,
+	head := escapeMarkup(fmt.Sprintf("%s, %s, %s from %s %s at %s", in.Type, in.Urgency, in.ID,
 		in.Created.As, app.Cut(in.Created.Actor, page.MaxTitle), in.Created.At.Format(time.RFC3339))) + ":\n"
 	tail := "  (cut here: " + b.Folder + "/" + app.InjectionsFile + " has all of it)\n"
 	text, whole, fits := quotation(in.Content, maxInjected, room-Width(head)-Width(tail))
@@ -244,10 +244,10 @@ func (b *contextBlock) rest() string {
 		depends = append(depends, string(on.ID)+" ("+string(on.Status)+")")
 	}
 	var body strings.Builder
-	body.WriteString(saying("goal", b.Objective) + saying("executor", string(t.Executor)) + b.standing() +
+	body.WriteString(fieldLine("goal", b.Objective) + fieldLine("executor", string(t.Executor)) + b.claimAndGrants() +
 		b.comments() +
-		saying("parent", string(t.ParentID)) + b.code() +
-		saying("depends on", strings.Join(depends, ", ")) + contextFields(t))
+		fieldLine("parent", string(t.ParentID)) + b.code() +
+		fieldLine("depends on", strings.Join(depends, ", ")) + contextFields(t))
 	body.WriteString(b.moved() + b.relations() + b.acceptance())
 	body.WriteString("next:\n" + listed(b.next(b.commands.All())))
 	body.WriteString("intent:\n" + indented(app.Cut(t.Intent, 4000)))
@@ -266,7 +266,7 @@ func (b *contextBlock) rest() string {
 				"brings it)",
 				app.Joined(ref.Stale[:min(len(ref.Stale), 5)]), ref.ID))
 		}
-		body.WriteString(inert(fmt.Sprintf("reference %s to %s (%s, read-only) in %s/:", ref.ID, ref.Target,
+		body.WriteString(escapeMarkup(fmt.Sprintf("reference %s to %s (%s, read-only) in %s/:", ref.ID, ref.Target,
 			ref.Binding, ref.Folder)) + "\n" + listed(lines))
 	}
 	return body.String()
@@ -277,39 +277,39 @@ func (b *contextBlock) code() string {
 	code, id := b.Code, string(b.Thread.ID)
 	switch {
 	case code == nil:
-		return saying("branch", b.Thread.Branch) + saying("worktree", b.Thread.Worktree)
+		return fieldLine("branch", b.Thread.Branch) + fieldLine("worktree", b.Thread.Worktree)
 	case code.State == thread.CodeElsewhere:
-		line := saying("code", "branch "+code.Branch+"; its worktree is on "+code.Machine+", not on this machine; leslie claim "+id+
+		line := fieldLine("code", "branch "+code.Branch+"; its worktree is on "+code.Machine+", not on this machine; leslie claim "+id+
 			" or leslie code setup "+id+" makes one here with the commits that have come")
 		if code.Left != nil {
-			line += saying(page.LeftLabel(*code.Left), page.LeftText(*code.Left, code.Left.Worktree))
+			line += fieldLine(page.LeftLabel(*code.Left), page.LeftText(*code.Left, code.Left.Worktree))
 		}
 		return line
 	case code.State == thread.CodeMaking:
-		return saying("code", "its worktree is not finished; leslie code setup "+id+" finishes it")
+		return fieldLine("code", "its worktree is not finished; leslie code setup "+id+" finishes it")
 	case code.State == thread.CodeRemoving || code.State == thread.CodeRemoved:
-		return saying("code", "its worktree was removed; branch "+code.Branch+"; leslie code restore "+id+
+		return fieldLine("code", "its worktree was removed; branch "+code.Branch+"; leslie code restore "+id+
 			" brings it back")
 	case code.Moved != "":
-		return saying("code", code.Moved+"; until then git does not work in "+code.Folder)
+		return fieldLine("code", code.Moved+"; until then git does not work in "+code.Folder)
 	case code.State == thread.CodeLost:
-		return saying("code", "its worktree "+code.Folder+" is not there; do not work elsewhere; leslie code restore "+
+		return fieldLine("code", "its worktree "+code.Folder+" is not there; do not work elsewhere; leslie code restore "+
 			id+" makes it again on "+code.Branch)
 	}
 	if b.Thread.Status.Terminated() {
-		return saying("code", "branch "+code.Branch+" in "+code.Folder)
+		return fieldLine("code", "branch "+code.Branch+" in "+code.Folder)
 	}
 	from := code.Start
 	if code.Target != nil {
 		from = *code.Target
 	}
-	line := saying("code", "work only in "+code.Folder+", on "+code.Branch+", from "+from+
+	line := fieldLine("code", "work only in "+code.Folder+", on "+code.Branch+", from "+from+
 		"; commit there; if git refuses, leslie done --uncommitted leave, and say so in your last message: "+
 		"a person can land uncommitted files")
 	if a := code.Changes; a != nil && a.Commits+a.Uncommitted > 0 {
-		line += saying("done so far", page.ChangesText(a)+" (leslie diff "+id+")")
+		line += fieldLine("done so far", page.ChangesText(a)+" (leslie diff "+id+")")
 		for _, subject := range code.Commits {
-			line += saying("  commit", app.Cut(subject, page.MaxTitle))
+			line += fieldLine("  commit", app.Cut(subject, page.MaxTitle))
 		}
 	}
 	return line
@@ -320,7 +320,7 @@ func (b *contextBlock) code() string {
 func (b *contextBlock) moved() string {
 	var out strings.Builder
 	for _, m := range b.Moved {
-		out.WriteString(saying("moved on", fmt.Sprintf("%s changed %s since (%s); bring them: %s",
+		out.WriteString(fieldLine("moved on", fmt.Sprintf("%s changed %s since (%s); bring them: %s",
 			m.From, fact.Plural(len(m.Paths), "artifact"), app.Joined(m.Paths[:min(len(m.Paths), 5)]), m.Next)))
 	}
 	if b.Code == nil {
@@ -331,7 +331,7 @@ func (b *contextBlock) moved() string {
 		if m.Commits == 1 {
 			them = "it"
 		}
-		out.WriteString(saying("code behind",
+		out.WriteString(fieldLine("code behind",
 			fmt.Sprintf("%s has %s that %s lacks; bring %s: %s", m.From, fact.Plural(m.Commits, "commit"), b.Thread.ID,
 				them, m.Next)))
 	}
@@ -344,13 +344,13 @@ func (b *contextBlock) acceptance() string {
 	if code == nil || b.Thread.Status.Terminated() {
 		return ""
 	}
-	out := saying("accept", app.Joined(code.Accept))
+	out := fieldLine("accept", app.Joined(code.Accept))
 	for _, e := range code.FailedChecks() {
 		what := e.Check + " " + failedText(e) + ": " + e.Command
 		if lines := e.LastLines(); len(lines) > 0 {
 			what += "; it ended with: " + app.Cut(strings.Join(lines, " | "), page.MaxTitle)
 		}
-		out += saying("check", what)
+		out += fieldLine("check", what)
 	}
 	return out
 }
@@ -366,7 +366,7 @@ func (b *contextBlock) comments() string {
 	var out strings.Builder
 	for i, d := range b.Comments {
 		if i == maxOpenComments {
-			out.WriteString(saying("open comments",
+			out.WriteString(fieldLine("open comments",
 				fmt.Sprintf("%d more: leslie comments %s", len(b.Comments)-i, b.Thread.ID)))
 			break
 		}
@@ -374,36 +374,36 @@ func (b *contextBlock) comments() string {
 		if d.Outdated {
 			where += " (" + d.Why + ")"
 		}
-		out.WriteString(saying("open comment",
+		out.WriteString(fieldLine("open comment",
 			where+": "+app.Cut(d.Comment, page.MaxTitle)+"; once you have acted on it: leslie comment resolve "+
 				string(d.CommentID)))
 	}
 	return out.String()
 }
 
-// standing renders who has claimed the thread, what it waits for and what it may do.
-func (b *contextBlock) standing() string {
+// claimAndGrants renders who has claimed the thread, what it waits for and what it may do.
+func (b *contextBlock) claimAndGrants() string {
 	var out strings.Builder
 	if held := b.Thread.Held(b.At); held != nil {
-		out.WriteString(saying("claim", held.Holder+" until "+held.Until.Format(time.RFC3339)+silence(b.Claim)))
+		out.WriteString(fieldLine("claim", held.Holder+" until "+held.Until.Format(time.RFC3339)+silence(b.Claim)))
 	}
 	if was := b.Thread.AtWork(b.At); was != nil && b.Thread.Ended == nil {
-		out.WriteString(saying("claim ended", was.Said()))
+		out.WriteString(fieldLine("claim ended", was.Said()))
 	}
 	if b.Code != nil && b.Code.Machine == "" {
-		out.WriteString(saying("not handed on", notHandedOn(b.Thread.ID, b.Thread.TakenFromElsewhere(b.At))))
+		out.WriteString(fieldLine("not handed on", notHandedOn(b.Thread.ID, b.Thread.TakenFromElsewhere(b.At))))
 	}
 	if h := b.Thread.HandedOver(b.At); h != nil && b.Thread.AtWork(b.At) == nil { // else it is told above
-		out.WriteString(saying("before you", h.Said()))
+		out.WriteString(fieldLine("before you", h.Said()))
 	}
 	if b.Progress != nil {
-		out.WriteString(inert(b.Progress.Path) + " ends:\n")
+		out.WriteString(escapeMarkup(b.Progress.Path) + " ends:\n")
 		for _, line := range b.Progress.Lines {
-			out.WriteString("  " + inert(app.Cut(strings.TrimRight(line, "\r"), page.MaxTitle)) + "\n")
+			out.WriteString("  " + escapeMarkup(app.Cut(strings.TrimRight(line, "\r"), page.MaxTitle)) + "\n")
 		}
 	}
 	if back := b.Thread.Back(); back != nil {
-		out.WriteString(saying("reopened", reopenedText(*back)))
+		out.WriteString(fieldLine("reopened", reopenedText(*back)))
 	}
 	for _, g := range b.Requested {
 		what := string(g.ID) + " for " + app.Joined(g.Scope)
@@ -413,18 +413,18 @@ func (b *contextBlock) standing() string {
 		if g.Deadline != nil {
 			what += ", until " + g.Deadline.Format(time.RFC3339) + ", then " + string(g.Fallback)
 		}
-		out.WriteString(saying("waits for a person", what))
+		out.WriteString(fieldLine("waits for a person", what))
 	}
 	for i, q := range b.Questions {
 		if i == maxQuestions {
-			out.WriteString(saying("asked", fmt.Sprintf("%d more: leslie questions", len(b.Questions)-i)))
+			out.WriteString(fieldLine("asked", fmt.Sprintf("%d more: leslie questions", len(b.Questions)-i)))
 			break
 		}
 		of := "a person"
 		if q.To != string(thread.ByHuman) {
 			of = q.To
 		}
-		out.WriteString(saying("asked", fmt.Sprintf("%s of %s, no answer yet: %s", q.QuestionID, of,
+		out.WriteString(fieldLine("asked", fmt.Sprintf("%s of %s, no answer yet: %s", q.QuestionID, of,
 			app.Cut(app.FirstLine(q.Question), page.MaxTitle))))
 	}
 	for _, g := range b.Granted {
@@ -435,11 +435,11 @@ func (b *contextBlock) standing() string {
 		if g.Until != nil {
 			what += ", until " + g.Until.Format(time.RFC3339)
 		}
-		out.WriteString(saying("granted", what+")"))
+		out.WriteString(fieldLine("granted", what+")"))
 	}
-	out.WriteString(saying("ended", b.Thread.EndedBy()))
+	out.WriteString(fieldLine("ended", b.Thread.EndedBy()))
 	if m := b.Thread.Mistakes; m != nil {
-		out.WriteString(saying("stopped", fmt.Sprintf("%d failed commands in a row, last %s; a person looks at it "+
+		out.WriteString(fieldLine("stopped", fmt.Sprintf("%d failed commands in a row, last %s; a person looks at it "+
 			"and resumes it", m.Count, m.LastCode)))
 	}
 	if b.Resumable {
@@ -498,12 +498,12 @@ func (b *contextBlock) steps() []string {
 	return []string{keep}
 }
 
-// saying renders a field on its own line; nothing for an empty one.
-func saying(name, value string) string {
+// fieldLine renders a field on its own line; nothing for an empty one.
+func fieldLine(name, value string) string {
 	if value == "" {
 		return ""
 	}
-	return name + ": " + app.Cut(inert(value), maxField) + "\n"
+	return name + ": " + app.Cut(escapeMarkup(value), maxField) + "\n"
 }
 
 // Width is a text's length in characters.
@@ -512,9 +512,9 @@ func Width(text string) int { return utf8.RuneCountInString(text) }
 // cutNotice stands where a context was cut.
 const cutNotice = "(cut here: leslie status and leslie artifacts show the rest)\n"
 
-// fitted removes lines from the end until the text has at most n characters, and adds
+// truncated removes lines from the end until the text has at most n characters, and adds
 // a notice. A long line is cut, not removed.
-func fitted(text string, n int) string {
+func truncated(text string, n int) string {
 	if Width(text) <= n {
 		return text
 	}
@@ -539,7 +539,7 @@ func listed(lines []string) string {
 	}
 	var b strings.Builder
 	for _, l := range lines {
-		b.WriteString("  " + inert(l) + "\n")
+		b.WriteString("  " + escapeMarkup(l) + "\n")
 	}
 	return b.String()
 }
@@ -547,7 +547,7 @@ func listed(lines []string) string {
 func indented(text string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		b.WriteString("  " + inert(line) + "\n")
+		b.WriteString("  " + escapeMarkup(line) + "\n")
 	}
 	return b.String()
 }
@@ -555,9 +555,9 @@ func indented(text string) string {
 // blockTag is the name of the block's tags.
 const blockTag = "thread_context"
 
-// inert escapes content so that it cannot look like the block's markup; what else is in
+// escapeMarkup escapes content so that it cannot look like the block's markup; what else is in
 // angle brackets stays.
-func inert(s string) string { return withoutTags(page.Escape(s)) }
+func escapeMarkup(s string) string { return withoutTags(page.Escape(s)) }
 
 // withoutTags escapes the "<" of everything that could be one of the block's tags.
 func withoutTags(s string) string {

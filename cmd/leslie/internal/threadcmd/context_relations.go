@@ -34,9 +34,9 @@ const (
 
 // relations renders what the context says of others. What is not there has no line.
 func (b *contextBlock) relations() string {
-	out := saying("folder", b.Dir)
+	out := fieldLine("folder", b.Dir)
 	if id := string(b.Thread.ID); b.Thread.ParentID != "" && !b.Thread.Status.Terminated() {
-		out += saying("your notes", "plan-"+id+".md and progress-"+id+".md there")
+		out += fieldLine("your notes", "plan-"+id+".md and progress-"+id+".md there")
 	}
 	out += b.childLines()
 	for _, m := range b.PendingMerges {
@@ -44,7 +44,7 @@ func (b *contextBlock) relations() string {
 			out += queuedMerge(m, app.Joined(m.Sources)+" into this thread")
 			continue
 		}
-		out += saying("pending merge", fmt.Sprintf("%s of %s into this thread; leslie merge status %s shows what is "+
+		out += fieldLine("pending merge", fmt.Sprintf("%s of %s into this thread; leslie merge status %s shows what is "+
 			"open; goes on with: %s",
 			m.MergeID, app.Joined(m.Sources), m.MergeID, m.Next))
 	}
@@ -55,9 +55,9 @@ func (b *contextBlock) relations() string {
 	for _, on := range b.Dependants {
 		dependants = append(dependants, string(on.ID)+" ("+string(on.Status)+")")
 	}
-	out += saying("depended on by", strings.Join(dependants, ", "))
+	out += fieldLine("depended on by", strings.Join(dependants, ", "))
 	for _, live := range b.LiveChanges {
-		out += saying("changed in "+string(live.Target)+" since "+live.Since.Format(time.RFC3339)+" ("+
+		out += fieldLine("changed in "+string(live.Target)+" since "+live.Since.Format(time.RFC3339)+" ("+
 			string(live.RefID)+", live)", strings.Join(live.Paths, ", "))
 	}
 	return out + b.decided() + b.capabilities()
@@ -66,10 +66,10 @@ func (b *contextBlock) relations() string {
 // queuedMerge is a merge in a queue, and why it has not landed.
 func queuedMerge(m threads.ContextMerge, of string) string {
 	if m.Refused != nil {
-		return saying("queued merge", fmt.Sprintf("%s of %s did not land: %s %s; goes on with: %s", m.MergeID, of,
+		return fieldLine("queued merge", fmt.Sprintf("%s of %s did not land: %s %s; goes on with: %s", m.MergeID, of,
 			m.Refused.Code, m.Refused.Message, m.Next))
 	}
-	return saying("queued merge", fmt.Sprintf("%s of %s; lands with: %s", m.MergeID, of, m.Next))
+	return fieldLine("queued merge", fmt.Sprintf("%s of %s; lands with: %s", m.MergeID, of, m.Next))
 }
 
 // childLines lists the children, and the line that merges what they hold.
@@ -96,7 +96,7 @@ func (b *contextBlock) childLines() string {
 	if len(lines) == 0 {
 		return ""
 	}
-	return "children:\n" + listed(lines) + saying("merge what they completed", b.MergeNext)
+	return "children:\n" + listed(lines) + fieldLine("merge what they completed", b.MergeNext)
 }
 
 // childWaits says what a child waits for, and what a person has to do.
@@ -132,7 +132,7 @@ func (b *contextBlock) decided() string {
 		if a.Verdict != "" {
 			what += ": " + app.Cut(a.Verdict, page.MaxTitle)
 		}
-		out = append(out, saying(string(a.Status), what))
+		out = append(out, fieldLine(string(a.Status), what))
 	}
 	return strings.Join(out[max(0, len(out)-maxDecided):], "")
 }
@@ -150,8 +150,8 @@ func (b *contextBlock) capabilities() string {
 			may = append(may, one.Capability+" ("+one.By+")")
 		}
 	}
-	return saying("may", strings.Join(may, ", ")) + saying("needs an approval", strings.Join(asks, ", ")) +
-		saying("enforced by", b.enforcement())
+	return fieldLine("may", strings.Join(may, ", ")) + fieldLine("needs an approval", strings.Join(asks, ", ")) +
+		fieldLine("enforced by", b.enforcement())
 }
 
 // enforcement says what keeps the agent to its capabilities.

@@ -50,7 +50,7 @@ func (b *seenBlock) render(room int) string {
 // constraint renders one seen constraint; fits is false if room is too small. Records
 // of an earlier leslie have no content.
 func (b *seenBlock) constraint(in thread.Injection, room int) (text string, fits bool) {
-	head := inert(fmt.Sprintf("%s from %s %s", in.ID, in.Created.As, app.Cut(in.Created.Actor, page.MaxTitle))) + ":\n"
+	head := escapeMarkup(fmt.Sprintf("%s from %s %s", in.ID, in.Created.As, app.Cut(in.Created.Actor, page.MaxTitle))) + ":\n"
 	const tail = "  (cut here)\n"
 	text, whole, fits := quotation(in.Content, thread.MaxConstraint, room-Width(head)-Width(tail))
 	if !whole || in.Cut {

@@ -279,5 +279,5 @@ func codeFields(p *page.Page, c *app.CodeRecord) {
 
 // contextFields renders fields of a thread for its agent.
 func contextFields(t thread.Thread) string {
-	return saying("priority", ranked(t.Priority.Level())) + saying("tags", app.Joined(t.Tags))
+	return fieldLine("priority", ranked(t.Priority.Level())) + fieldLine("tags", app.Joined(t.Tags))
 }

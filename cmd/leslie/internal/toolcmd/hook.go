@@ -49,7 +49,7 @@ type hookData struct {
 
 func (d hookData) Text(p *page.Page) { p.B.WriteString(d.Answer) }
 
-func hookCommands(name, summary, detail string, run func(h *hooked) string) *cli.Command {
+func hookCommands(name, summary, detail string, run func(h *hookCall) string) *cli.Command {
 	return &cli.Command{
 		Name: name, Summary: summary, Detail: detail +
 			" leslie setup has agents call it. It only reads, takes two seconds at most, and prints nothing " +
@@ -64,23 +64,23 @@ func hookCommands(name, summary, detail string, run func(h *hooked) string) *cli
 func HookStart() *cli.Command {
 	return hookCommands("hook start", "tell an agent's session at its beginning what concerns it",
 		"The context of the thread for which the session works, else what there is to do, as the agent wants it. No "+
-			"message counts as read by that.", (*hooked).begins)
+			"message counts as read by that.", (*hookCall).begins)
 }
 
 // HookStop is the command leslie hook stop.
 func HookStop() *cli.Command {
 	return hookCommands("hook stop", "remind an agent that is about to stop of messages and an open thread",
-		"Of unread messages each time, of a thread that is still open once in a session.", (*hooked).stops)
+		"Of unread messages each time, of a thread that is still open once in a session.", (*hookCall).stops)
 }
 
-// hooked is one use of a hook.
-type hooked struct {
+// hookCall is one use of a hook.
+type hookCall struct {
 	*cli.Call
 	in hookInput
 }
 
 // runHook runs a hook with a limit. Whatever goes wrong, it says nothing.
-func runHook(c *cli.Call, run func(h *hooked) string) (cli.Data, error) {
+func runHook(c *cli.Call, run func(h *hookCall) string) (cli.Data, error) {
 	if err := c.Usage(); err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func runHook(c *cli.Call, run func(h *hooked) string) (cli.Data, error) {
 	defer cancel()
 	answer := make(chan string, 1)
 	// A call of its own: a run that is given up must share nothing with this one.
-	h := &hooked{Call: &cli.Call{Ctx: ctx, Given: c.Given}}
+	h := &hookCall{Call: &cli.Call{Ctx: ctx, Given: c.Given}}
 	go func() {
 		defer func() {
 			if recover() != nil {
@@ -119,7 +119,7 @@ func runHook(c *cli.Call, run func(h *hooked) string) (cli.Data, error) {
 }
 
 // read reads what the agent says.
-func (h *hooked) read() {
+func (h *hookCall) read() {
 	if h.Env.StdinTTY {
 		return
 	}
@@ -130,7 +130,7 @@ func (h *hooked) read() {
 }
 
 // session finds out what concerns the session; nil without a store.
-func (h *hooked) session() (*app.Call, *agents.SessionResult) {
+func (h *hookCall) session() (*app.Call, *agents.SessionResult) {
 	project, err := app.Open(h.Who.Dir, h.Env.AppEnvironment())
 	if err != nil {
 		return nil, nil
@@ -145,7 +145,7 @@ func (h *hooked) session() (*app.Call, *agents.SessionResult) {
 }
 
 // begins is what a session is told at its beginning.
-func (h *hooked) begins() string {
+func (h *hookCall) begins() string {
 	op, d := h.session()
 	switch {
 	case d == nil || d.Thread == "" && d.Active == 0:
@@ -168,7 +168,7 @@ func (h *hooked) begins() string {
 }
 
 // stops is what an agent is told that is about to stop.
-func (h *hooked) stops() string {
+func (h *hookCall) stops() string {
 	if h.in.Active || h.in.StillActive {
 		return "" // it was told
 	}
@@ -193,7 +193,7 @@ func (h *hooked) stops() string {
 }
 
 // context is text for a session's beginning in the form of the agent.
-func (h *hooked) context(text string) string {
+func (h *hookCall) context(text string) string {
 	if agent := h.Text("for"); agent == "opencode" || agent == "kimi" {
 		return text + "\n"
 	}
@@ -206,7 +206,7 @@ func (h *hooked) context(text string) string {
 }
 
 // goOn is the answer by which an agent does not stop yet, and reads why.
-func (h *hooked) goOn(text string) string {
+func (h *hookCall) goOn(text string) string {
 	if h.Text("for") == "kimi" {
 		return hookJSON(map[string]any{"hookSpecificOutput": map[string]any{"permissionDecision": "deny",
 			"permissionDecisionReason": text}})
@@ -224,7 +224,7 @@ func hookJSON(v map[string]any) string {
 
 // first reports whether a session has not been told something, and remembers that it is
 // now. Where nothing can be remembered, it is never told.
-func (h *hooked) first(root, what string) bool {
+func (h *hookCall) first(root, what string) bool {
 	if h.Env.Cache == "" {
 		return false
 	}

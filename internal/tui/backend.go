@@ -9,9 +9,9 @@ import (
 	"leslie/thread"
 )
 
-// Desk is the project that is shown, and what can be done there. Its functions may be
+// Backend is the project that is shown, and what can be done there. Its functions may be
 // called at the same time.
-type Desk struct {
+type Backend struct {
 	// Actor is the name of the person.
 	Actor string
 	// Overview returns all that is at work.
@@ -43,7 +43,7 @@ type Answer struct {
 // signs are the characters beside texts that a screen is drawn with.
 type signs struct{ folded, open, leaf, beside, rule, mark, more string }
 
-func (d Desk) signs() signs {
+func (d Backend) signs() signs {
 	if d.ASCII {
 		return signs{folded: "+ ", open: "- ", leaf: "  ", beside: "|", rule: "-", mark: ">", more: "..."}
 	}
