@@ -70,13 +70,16 @@ func (s *Store) publish(ctx context.Context, now *state.Loaded, call Call, st *t
 			continue
 		}
 		if s.opts.Bundle != nil {
-			if sent, bundle := s.opts.Bundle(t); sent != nil {
+			again := call.Whole && s.bundleIsLost(ctx, t)
+			if sent, bundle := s.opts.Bundle(t, again); sent != nil {
 				if bundle != nil {
 					sent.Bundle = content.IDOf(bundle)
 					if err := content.Store(s.disk, bundle); err != nil { // a copy besides that of the servers
 						return nil, err
 					}
+					up.renew = again
 					up.put(sent.Bundle, func() ([]byte, error) { return bundle, nil })
+					up.renew = false
 				}
 				st.SentCode(id, *sent)
 				t, _ = st.Threads.Peek(string(id))
@@ -118,6 +121,19 @@ func (s *Store) publish(ctx context.Context, now *state.Loaded, call Call, st *t
 		}
 	}
 	return all, replica.Error(ctx, replica.Unsent(up.wait()), call.Stamp.Operation)
+}
+
+// bundleIsLost reports whether neither this machine nor the log has commits that this machine has sent of a thread.
+func (s *Store) bundleIsLost(ctx context.Context, t thread.Thread) bool {
+	for _, sent := range t.OwnedCode().AllSent() {
+		if sent.Bundle == "" || sent.Machine != s.opts.Link.Machine || saferoot.Exists(s.Path(content.Path(sent.Bundle))) {
+			continue
+		}
+		if _, bad, err := s.opts.Link.Blob(ctx, sent.Bundle); bad && err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // touched are the threads whose files an operation takes along, in order: those that it
@@ -243,6 +259,7 @@ type upload struct {
 	ctx   context.Context
 	known map[thread.BlobID]bool // what the log has, or gets from here
 	whole bool                   // the log may have lost what it had
+	renew bool                   // what is put now is damaged there
 
 	mu     sync.Mutex
 	first  error
@@ -275,9 +292,13 @@ func (u *upload) put(id thread.BlobID, read func() ([]byte, error)) {
 		u.places = make(chan struct{}, puts)
 	}
 	u.places <- struct{}{}
+	store := u.link.Ledger.PutBlob
+	if u.renew {
+		store = u.link.Ledger.RenewBlob
+	}
 	u.going.Go(func() {
 		defer func() { <-u.places }()
-		u.fail(u.link.Ledger.PutBlob(u.ctx, string(id), data))
+		u.fail(store(u.ctx, string(id), data))
 	})
 }
 

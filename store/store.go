@@ -58,7 +58,8 @@ type Options struct {
 	Link *replica.Link
 	// Bundle, if not nil, returns what an operation that hands a thread's work on takes along of its
 	// code, nil for nothing, and the content that this is to name.
-	Bundle func(t thread.Thread) (*thread.CodeSent, []byte)
+	// again: what this machine has sent of it is lost, and made anew.
+	Bundle func(t thread.Thread, again bool) (*thread.CodeSent, []byte)
 	// Before is called before every step that changes the disk, with its action and
 	// absolute path; its error fails the step. For tests.
 	Before func(Action, string) error

@@ -27,11 +27,17 @@ type CodeSent struct {
 	At          time.Time `json:"at"`
 	// Held is the commit that the branch had when the machine last tried in vain to send it, "" if it sent that.
 	Held string `json:"held,omitempty"`
+	// Was has where the branch was when it was sent before, the newest first, at most MostSentTips: who is there has
+	// nothing that this machine did not know.
+	Was []string `json:"was,omitempty"`
 	// Includes: Tip has what the machine had sent that had the code before. It is not recorded.
 	Includes bool `json:"-"`
 
 	Unknown Unknown `json:"-"`
 }
+
+// MostSentTips is how many of the commits at which a branch was sent before are kept.
+const MostSentTips = 10
 
 // On makes the State that of a machine, "" for the only one of a project. Call it before
 // anything is read.

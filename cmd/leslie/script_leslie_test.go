@@ -177,8 +177,8 @@ func scriptText(workDir string) (string, error) {
 // that has the logs of projects on several machines.
 func scriptEngine(ts *testscript.TestScript, neg bool, args []string) {
 	e := &ts.Value(scriptKey{}).(*scriptFacts).engine
-	wants(ts, !neg && len(args) >= 1, "engine works|unreachable|silent|denies|stranger|ahead D|lost PROJECT|cut PROJECT N|damage PROJECT N|content")
-	e.Before, e.After = nil, nil
+	wants(ts, !neg && len(args) >= 1, "engine works|unreachable|silent|denies|stranger|accepts FILE|ahead D|lost PROJECT|cut PROJECT N|damage PROJECT N|content")
+	e.Before, e.After, e.Accepts = nil, nil, nil
 	fails := func(err error, only ...string) func(string, string) error {
 		return func(call, _ string) error {
 			if len(only) == 0 || slices.Contains(only, call) {
@@ -201,6 +201,14 @@ func scriptEngine(ts *testscript.TestScript, neg bool, args []string) {
 		e.Before = fails(ledger.ErrDenied, "append")
 	case args[0] == "stranger": // to the engine is who asks
 		e.Before = fails(&ledger.LoginError{Cause: errors.New("none")})
+	case args[0] == "accepts" && len(args) == 2: // the credentials of a file alone
+		want := ts.ReadFile(args[1])
+		e.Accepts = func(at ledger.Address) error {
+			if has, err := os.ReadFile(at.Credentials); err != nil || string(has) != want {
+				return &ledger.LoginError{Cause: errors.New("other credentials")}
+			}
+			return nil
+		}
 	case args[0] == "lost" && len(args) == 2:
 		e.Drop(args[1])
 	case args[0] == "damage" && len(args) == 3 && args[2] == "content":

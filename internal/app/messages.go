@@ -153,7 +153,8 @@ func (c *Call) noteMessages(s *thread.State) {
 	}
 	for _, t := range own {
 		w, ended := t.Ending(c.caller.Actor, c.Now())
-		if ended && (c.caller.As == thread.Agent || !t.AtWork(c.Now()).EndedByHolder()) {
+		person := c.caller.As != thread.Agent // who is told where they look at it
+		if ended && !(person && (t.AtWork(c.Now()).EndedByHolder() || c.target != t.ID && c.request.Command != "status")) {
 			c.ended = append(c.ended, w)
 		}
 	}

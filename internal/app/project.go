@@ -63,7 +63,7 @@ type Environment struct {
 	Program, Version string
 	// Send returns what of a thread's code goes to a project's other machines, nil for nothing, and
 	// the content that this is to name; nil: no code does.
-	Send func(c *Call, t thread.Thread) (*thread.CodeSent, []byte)
+	Send func(c *Call, t thread.Thread, again bool) (*thread.CodeSent, []byte)
 	// Environ returns the environment for started programs (agents, validators).
 	Environ func() []string
 	// Notify starts a command of the user's own configuration in a folder, with an event
@@ -211,7 +211,7 @@ func (c *Call) openStore() {
 	opts := c.project.StoreOptions()
 	opts.Context = c.ctx
 	if send := c.project.env.Send; send != nil && c.project.link != nil {
-		opts.Bundle = func(t thread.Thread) (*thread.CodeSent, []byte) { return send(c, t) }
+		opts.Bundle = func(t thread.Thread, again bool) (*thread.CodeSent, []byte) { return send(c, t, again) }
 	}
 	c.store = store.Open(c.project.root, opts)
 }

@@ -102,6 +102,9 @@ type CodeLeft struct {
 	// Files is how many files and folders are not committed in Worktree, "" if there are none.
 	Files    int    `json:"files"`
 	Worktree string `json:"worktree,omitempty"`
+	// Astray is how many commits Worktree has up to AstrayTip that no branch has; 0 if there are none.
+	Astray    int    `json:"astray,omitempty"`
+	AstrayTip string `json:"astrayTip,omitempty"`
 }
 
 // CodeAmount says how much a thread changed in its code.

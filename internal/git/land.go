@@ -53,6 +53,38 @@ func (r *Repo) Land(ctx context.Context, l Landing) error {
 	return r.land(ctx, l, lock)
 }
 
+// MoveTo moves a branch to a commit that does not go on from where it is, with the files of the worktree that has it
+// checked out: of that, nothing may be uncommitted. Errors: ErrMoved, T805, T806, T808.
+func (r *Repo) MoveTo(ctx context.Context, l Landing) error {
+	lock, err := r.awaitLanding(ctx)
+	if err != nil {
+		return err
+	}
+	defer release(lock)
+	at, err := r.checkedOut(ctx, l)
+	if err != nil {
+		return err
+	}
+	if at == nil {
+		return r.UpdateRef(ctx, "refs/heads/"+l.Branch, l.New, l.Old, "leslie: made anew elsewhere")
+	}
+	if err := at.CheckIdle(); err != nil {
+		return err
+	}
+	if err := r.CheckPrograms(ctx); err != nil {
+		return err
+	}
+	status, err := at.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if paths := slices.Concat(status.Dirty, status.Untracked); len(paths) > 0 {
+		return l.blocked(at.Dir, "files are not committed", paths...)
+	}
+	_, err = leaving(ctx, at.run, command{args: []string{"reset", "-q", "--keep", string(l.New)}}, lock, at.landingLocks(l.Branch))
+	return broken(err)
+}
+
 func (r *Repo) land(ctx context.Context, l Landing, lock *os.File) error {
 	at, err := r.checkedOut(ctx, l)
 	if err != nil {

@@ -315,10 +315,10 @@ func (d *day) part() {
 	assert.Contains(d.t, out, "only")
 	assert.Contains(d.t, out, "this")
 	out = d.tower.must("leslie remote rejoin")
-	line := regexp.MustCompile(`leslie spawn 'Only on the tower' --id only, and (leslie update only --worktree \S+)`).FindStringSubmatch(out)
-	require.Len(d.t, line, 2, out)
+	line := regexp.MustCompile(`(leslie spawn --objective ship 'Only on the tower' --id only), and (leslie update only --worktree \S+)`).FindStringSubmatch(out)
+	require.Len(d.t, line, 3, out)
 	d.tower.must("leslie -C .leslie-parted-1 --offline list | grep 'And this'")
-	d.tower.must("leslie spawn 'Only on the tower' --id only && " + line[1])
+	d.tower.must(line[1] + " && " + line[2])
 	assert.Contains(d.t, d.tower.must("leslie code only"), "leslie/only")
 	d.check("the tower has rejoined")
 }

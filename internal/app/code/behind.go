@@ -2,6 +2,7 @@ package code
 
 import (
 	"context"
+	"slices"
 
 	"leslie/internal/app"
 	"leslie/internal/external"
@@ -55,7 +56,7 @@ func Behind(c *app.Call, t thread.Thread, others []thread.Thread, lands string) 
 		return nil
 	}
 	if u, ahead := pushed(ctx, repo, t, own); ahead {
-		next := gitLine(c, t, repo.Brings(ctx, own, u)...)
+		next := bringingLine(c, repo, t, own, u)
 		c.Warn(t.CodeBehind(u.Name, u.Ahead, next))
 		out = append(out, BehindItem{u.Name, u.Ahead, next})
 	}
@@ -92,6 +93,22 @@ func mergeLine(c *app.Call, t thread.Thread, branch string) string {
 	return gitLine(c, t, "merge", branch)
 }
 
+// bringingLine brings a thread's worktree, with its branch at tip, what others have of that: a merge, or a move to there
+// if they have made anew all that is here.
+func bringingLine(c *app.Call, repo *git.Repo, t thread.Thread, tip git.Commit, u git.Upstream) string {
+	return gitLine(c, t, bringing(c, repo, t, tip, u)...)
+}
+
+// bringing are the arguments of git of bringingLine.
+func bringing(c *app.Call, repo *git.Repo, t thread.Thread, tip git.Commit, u git.Upstream) []string {
+	for _, sent := range t.OwnedCode().AllSent() {
+		if sent.Machine != c.Project().Machine() && sent.Tip == string(u.Commit) && slices.Contains(sent.Was, string(tip)) {
+			return []string{"reset", "--keep", u.Name}
+		}
+	}
+	return repo.Brings(c.Context(), tip, u)
+}
+
 // gitLine runs git in a thread's worktree.
 func gitLine(c *app.Call, t thread.Thread, arguments ...string) string {
 	return external.Line(append([]string{"git", "-C", WorktreeDir(c, t)}, arguments...)...)
@@ -107,6 +124,6 @@ func pushed(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commit
 // WarnOfPushed adds W809 if others have pushed to a thread's branch what is not here.
 func WarnOfPushed(ctx context.Context, c *app.Call, repo *git.Repo, t thread.Thread, tip git.Commit) {
 	if u, ahead := pushed(ctx, repo, t, tip); ahead {
-		c.Warn(t.CodeBehind(u.Name, u.Ahead, gitLine(c, t, repo.Brings(ctx, tip, u)...)))
+		c.Warn(t.CodeBehind(u.Name, u.Ahead, bringingLine(c, repo, t, tip, u)))
 	}
 }

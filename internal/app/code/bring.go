@@ -50,6 +50,7 @@ func comeHere(c *app.Call, repo *git.Repo, t thread.Thread) (thread.Thread, erro
 			if err := forward(c, repo, t, in.Head, git.Commit(sent.Tip)); err != nil {
 				return t, err
 			}
+			takeAnew(c, repo, t, in.Head) // where it cannot be, W809 says so
 		}
 	} else {
 		names, err := NamesNow(c, repo)
@@ -143,10 +144,35 @@ func catchUp(c *app.Call, repo *git.Repo, t thread.Thread) {
 	if err != nil || tip == "" {
 		return
 	}
+	if takeAnew(c, repo, t, tip) {
+		return
+	}
 	u, ahead := pushed(c.Context(), repo, t, tip)
 	if ahead && (u.Behind > 0 || forward(c, repo, t, tip, u.Commit) != nil) {
-		c.Warn(t.CodeBehind(u.Name, u.Ahead, mergeLine(c, t, u.Name)))
+		c.Warn(t.CodeBehind(u.Name, u.Ahead, bringingLine(c, repo, t, tip, u)))
 	}
+}
+
+// takeAnew moves the branch of a thread, at tip, to what another machine has sent of it last, if that machine has made
+// anew all that this one has: as with a rebase, or an amended commit. What is not committed here keeps the branch where
+// it is.
+func takeAnew(c *app.Call, repo *git.Repo, t thread.Thread, tip git.Commit) (taken bool) {
+	sent := t.OwnedCode().Sent
+	if !madeAnew(c, t, tip) {
+		return false
+	}
+	if at, err := repo.Resolve(c.Context(), sent.Tip); err != nil || at == "" {
+		return false
+	}
+	return repo.MoveTo(c.Context(), git.Landing{Branch: t.Branch, Old: tip, New: git.Commit(sent.Tip)}) == nil
+}
+
+// madeAnew reports whether the branch of a thread was at tip, where it is here, before another machine sent it as it is
+// now: that machine had all that this one has, and has it otherwise.
+func madeAnew(c *app.Call, t thread.Thread, tip git.Commit) bool {
+	code, own := t.OwnedCode(), c.Project().Machine()
+	return own != "" && code.Made.Branch && code.Sent != nil && code.Sent.Machine != own && code.Sent.Tip != string(tip) &&
+		slices.Contains(code.Sent.Was, string(tip))
 }
 
 // CatchUp moves the branch of a thread whose worktree is here forward to what others have sent or pushed of it since. W816

@@ -129,8 +129,7 @@ func ChangesOf(c *app.Call, t thread.Thread, patches bool) (*Changes, error) {
 		uncommitted[i].From = cmp.Or(uncommitted[i].From, l.found.head)
 	}
 	if u := l.found.apart; u != nil && t.OwnedCode().State == thread.CodeReady {
-		brings := l.repo.Brings(c.Context(), git.Commit(l.found.head), *u)
-		c.Warn(t.CodeBehind(u.Name, u.Ahead, gitLine(c, t, brings...)))
+		c.Warn(t.CodeBehind(u.Name, u.Ahead, bringingLine(c, l.repo, t, git.Commit(l.found.head), *u)))
 	}
 	l.found.Parts = append(l.found.Parts, slices.Concat(ofBranch, uncommitted)...)
 	if len(l.found.Parts) > 0 {

@@ -128,6 +128,17 @@ func CheckStillLanded(c *app.Call, t thread.Thread, branch string) error {
 	l, landed := code.LastLanded()
 	removed := code.State == thread.CodeRemoved && code.Removed != nil && (landed || code.Removed.Landed)
 	kept := code.State == thread.CodeElsewhere && landed && code.Sent != nil && code.LandedAt(code.Sent.Tip)
+	if code.State == thread.CodeReady && landed && c.Project().Machine() != "" {
+		repo, err := OpenRepo(c)
+		if err != nil {
+			return err
+		}
+		tip, err := repo.Branch(c.Context(), t.Branch)
+		if err != nil {
+			return err
+		}
+		kept = code.LandedAt(string(tip))
+	}
 	if !removed && !kept {
 		return nil
 	}

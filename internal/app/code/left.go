@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -77,9 +78,13 @@ func (a Aside) LeftHere() (all []app.CodeLeft) {
 		return nil
 	}
 	tipOf := func(t thread.Thread) git.Commit { return tips["refs/heads/"+t.Branch] }
+	names, err := NamesNow(a.c, repo)
+	if err != nil {
+		return nil
+	}
 	// Removed ones are many, and few have left something.
 	owners = slices.DeleteFunc(owners, func(t thread.Thread) bool {
-		left := func(w git.Listed) bool { return w.Branch == t.Branch }
+		left := func(w git.Listed) bool { return w.Branch == t.Branch || names.isDetached(t.ID, w) }
 		tip, sent := tipOf(t), t.OwnedCode().Sent
 		return t.OwnedCode().State == thread.CodeRemoved && !slices.ContainsFunc(worktrees, left) &&
 			(tip == "" || sent != nil && string(tip) == sent.Tip)
@@ -96,7 +101,13 @@ func (a Aside) LeftHere() (all []app.CodeLeft) {
 	}
 	found := make([]*app.CodeLeft, len(owners))
 	SeveralAtOnce(len(owners), func(i int) {
-		if l, err := leftOf(ctx, repo, owners[i], tipOf(owners[i]), worktrees); err == nil {
+		t := owners[i]
+		l, err := leftOf(ctx, repo, t, tipOf(t), worktrees)
+		astray := slices.IndexFunc(worktrees, func(w git.Listed) bool { return names.isDetached(t.ID, w) })
+		if err == nil && astray >= 0 && InRepo(t, repo) {
+			l, err = withAstray(ctx, repo, t, l, worktrees[astray])
+		}
+		if err == nil {
 			found[i] = l
 		}
 	})
@@ -110,11 +121,46 @@ func (a Aside) LeftHere() (all []app.CodeLeft) {
 				l.Commits = 0
 			}
 		}
-		if l.Commits+l.Files > 0 {
+		if l.Commits+l.Files+l.Astray > 0 {
 			all = append(all, *l)
 		}
 	}
 	return all
+}
+
+// isDetached reports whether a worktree is where leslie makes that of a thread, and has no branch checked out.
+func (n Names) isDetached(id thread.ThreadID, w git.Listed) bool {
+	return w.Branch == "" && w.Head != "" && !w.Missing && w.Dir == filepath.Join(n.dir, string(id))
+}
+
+// withAstray adds to what is left of a thread the commits of a worktree without a branch that no branch has.
+func withAstray(ctx context.Context, repo *git.Repo, t thread.Thread, l *app.CodeLeft, w git.Listed) (*app.CodeLeft, error) {
+	n, err := astrayIn(ctx, repo, t, w)
+	if err != nil || n == 0 {
+		return l, err
+	}
+	if l == nil {
+		l = &app.CodeLeft{ThreadID: t.ID, Branch: t.Branch}
+		if t.OwnedCode().State != thread.CodeReady {
+			l.Machine = t.OwnedCode().Machine
+		}
+	}
+	l.Astray, l.AstrayTip, l.Worktree = n, string(w.Head), w.Dir
+	return l, nil
+}
+
+// astrayIn counts the commits of a worktree without a branch that no branch has, nor what was sent of the thread.
+func astrayIn(ctx context.Context, repo *git.Repo, t thread.Thread, w git.Listed) (int, error) {
+	with, err := repo.BranchWith(ctx, w.Head)
+	if err != nil || with != "" {
+		return 0, err
+	}
+	known := []git.Commit{git.Commit("refs/heads/" + t.Branch), git.Commit(t.OwnedCode().Start), git.Commit(t.OwnedCode().Target)}
+	for _, sent := range t.OwnedCode().AllSent() {
+		known = append(known, git.Commit(sent.Tip))
+	}
+	only, err := repo.CommitsNotIn(ctx, []git.Commit{w.Head}, slices.DeleteFunc(known, func(c git.Commit) bool { return c == "" }))
+	return len(only), err
 }
 
 // Unsent counts the commits of threads whose worktrees are here that this machine would send to the others with the

@@ -115,6 +115,8 @@ type NotCommitted struct {
 type PushedCode struct {
 	Upstream string `json:"upstream"` // "origin/leslie/health"
 	Commits  int    `json:"commits"`
+	// Next is the line that brings them.
+	Next string `json:"next,omitempty"`
 }
 
 const (
@@ -425,7 +427,10 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 			return err
 		}
 	}
-	item.Pushed = &PushedCode{u.Name, u.Ahead}
+	item.Pushed = &PushedCode{Upstream: u.Name, Commits: u.Ahead}
+	if code.State == thread.CodeReady {
+		item.Pushed.Next = bringingLine(c, repo, item.owner, head, u)
+	}
 	return nil
 }
 

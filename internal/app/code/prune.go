@@ -13,6 +13,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/external"
+	"leslie/internal/fact"
 	"leslie/internal/git"
 	"leslie/thread"
 )
@@ -151,8 +152,21 @@ func (d *PruneResult) pruneLeft(c *app.Call, repo *git.Repo, t thread.Thread) (f
 		return false, err
 	}
 	in, err := repo.CheckedOut(ctx, t.Branch)
+	if err == nil && in == nil {
+		in, err = detachedOf(c, repo, t)
+	}
 	if err != nil {
 		return false, err
+	}
+	if in != nil && in.Branch == "" {
+		switch n, err := astrayIn(ctx, repo, t, *in); {
+		case err != nil:
+			return false, err
+		case n > 0:
+			d.Left = append(d.Left, LeftCode{t.ID, in.Dir, "it has " + fact.Plural(n, "commit") + " up to " + string(in.Head)[:12] +
+				" that no branch has: git branch NAME " + string(in.Head)[:12] + " keeps them"})
+			return true, nil
+		}
 	}
 	dir := ""
 	if in != nil {
@@ -193,6 +207,19 @@ func (d *PruneResult) pruneLeft(c *app.Call, repo *git.Repo, t thread.Thread) (f
 		err = forgetCame(ctx, repo, t)
 	}
 	return true, err
+}
+
+// detachedOf returns the worktree that leslie made for a thread here, if it has no branch checked out; nil for none.
+func detachedOf(c *app.Call, repo *git.Repo, t thread.Thread) (*git.Listed, error) {
+	names, err := NamesNow(c, repo)
+	if err != nil {
+		return nil, err
+	}
+	all, err := repo.Worktrees(c.Context())
+	if i := slices.IndexFunc(all, func(w git.Listed) bool { return names.isDetached(t.ID, w) }); i >= 0 && err == nil {
+		return &all[i], nil
+	}
+	return nil, err
 }
 
 // leftStands says of a worktree that has a thread's branch checked out, while the thread's own is on another machine,

@@ -26,7 +26,8 @@ import (
 // Send takes what a thread's branch has here to the other machines, for an operation that hands its work on:
 // nil where nothing is new. Where the worktree is on another machine, that is what
 // the branch here has besides. What prevents it, as that the user has it stay, is W815, and the operation goes on without.
-func Send(c *app.Call, t thread.Thread) (sent *thread.CodeSent, bundle []byte) {
+// again: what this machine has sent is lost, and goes once more.
+func Send(c *app.Call, t thread.Thread, again bool) (sent *thread.CodeSent, bundle []byte) {
 	code, machine := t.OwnedCode(), c.Project().Machine()
 	if code == nil || machine == "" || code.Machine == "" {
 		return nil, nil
@@ -44,7 +45,7 @@ func Send(c *app.Call, t thread.Thread) (sent *thread.CodeSent, bundle []byte) {
 	travel, err := c.Travel()
 	stays := err == nil && travel == app.TravelOff
 	if err == nil && !stays {
-		sent, bundle, err = send(c, repo, t, travel)
+		sent, bundle, err = send(c, repo, t, travel, again)
 	}
 	if err == nil && !stays || c.Context().Err() != nil {
 		return sent, bundle
@@ -103,7 +104,7 @@ func notSent(c *app.Call, repo *git.Repo, t thread.Thread) *thread.CodeSent {
 }
 
 // send is Send in the thread's repository: it bundles the branch, or pushes it.
-func send(c *app.Call, repo *git.Repo, t thread.Thread, travel app.Travel) (*thread.CodeSent, []byte, error) {
+func send(c *app.Call, repo *git.Repo, t thread.Thread, travel app.Travel, again bool) (*thread.CodeSent, []byte, error) {
 	ctx, code := c.Context(), t.OwnedCode()
 	tip, err := repo.Branch(ctx, t.Branch)
 	if err == nil && tip == "" && code.State == thread.CodeReady && !t.Status.Terminated() {
@@ -124,7 +125,14 @@ func send(c *app.Call, repo *git.Repo, t thread.Thread, travel app.Travel) (*thr
 			next.Includes = false // git does not have it
 		}
 	}
-	if code.Machine != next.Machine {
+	if was := code.Sent; code.Machine == next.Machine && was != nil {
+		next.Was = was.Was
+		if was.Tip != next.Tip {
+			next.Was = append([]string{was.Tip}, slices.DeleteFunc(slices.Clone(was.Was), func(tip string) bool { return tip == was.Tip })...)
+		}
+		next.Was = next.Was[:min(len(next.Was), thread.MostSentTips)]
+	}
+	if code.Machine != next.Machine && !again {
 		known, err := isSent(ctx, repo, code, tip)
 		if err != nil {
 			return nil, nil, err
@@ -138,7 +146,7 @@ func send(c *app.Call, repo *git.Repo, t thread.Thread, travel app.Travel) (*thr
 	}
 	for _, was := range code.AllSent() {
 		switch {
-		case was.Tip != next.Tip, was.Held == next.Tip:
+		case was.Tip != next.Tip, was.Held == next.Tip, again && was.Machine == next.Machine:
 		case was.Machine == next.Machine && was.Uncommitted == next.Uncommitted && was.Held == "":
 			return nil, nil, nil
 		default: // with the content that the log has
@@ -318,7 +326,7 @@ func bring(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeSent, t
 		return nil
 	}
 	forward, err := repo.Contains(ctx, tip, has)
-	if err != nil || !forward {
+	if err != nil || !forward && !madeAnew(c, t, has) {
 		return err
 	}
 	if in, err := repo.CheckedOut(ctx, t.Branch); err != nil || in != nil {

@@ -14,6 +14,7 @@ import (
 	"leslie/internal/fact"
 	"leslie/internal/git"
 	"leslie/thread"
+	"leslie/warnings"
 )
 
 // This file takes back code that a merge has landed, before its records are: an undo that
@@ -289,9 +290,24 @@ func (u *Undoing) takeBackCode() error {
 		u.result.Code.MergeAgain = landedAgain(*m)
 	}
 	if err == nil && (how == git.ByRevert || how == git.AlreadyReverted) && !u.dryRun {
+		u.warnUnpushed(repo, l.Branch)
 		err = u.findBases(repo, *l)
 	}
 	return err
+}
+
+// warnUnpushed adds W511, in a project on several machines, for a branch whose revert no remote of git has.
+func (u *Undoing) warnUnpushed(repo *git.Repo, branch string) {
+	if u.c.Project().Link() == nil {
+		return
+	}
+	tip, err := repo.Branch(u.c.Context(), branch)
+	if err != nil || tip == "" {
+		return
+	}
+	if pushed, err := repo.OnRemote(u.c.Context(), tip); err == nil && !pushed {
+		u.c.Warn(warnings.BranchNotPushed.New(fact.Of("branch", branch), fact.Of("commit", tip)))
+	}
 }
 
 // repoToChange opens the repository, whose branches change before that is recorded: whoever may not record it is

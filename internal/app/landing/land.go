@@ -142,6 +142,9 @@ func Land(c *app.Call, in Request) (*Result, error) {
 		c.ReadOnly()
 	}
 	conf, err := c.Configured()
+	if err == nil && !in.DryRun {
+		err = c.MayWrite() // before git makes anything for it
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -424,6 +424,9 @@ func (in *codeInputs) moveForward(p *Planning) error {
 			in.tip = common
 		}
 	}
+	if p.record.Onto == "" && u.Behind == 0 && in.tip != in.was { // all of it is of the thread's own branch
+		in.tip = u.Commit
+	}
 	switch {
 	case in.tip != in.was:
 		_, commits, err := in.repo.Count(in.ctx, in.was, in.tip)

@@ -305,6 +305,25 @@ func (r *restorer) finish() error {
 	return thread.NewState(0, nil, nil).Adopt(r.in)
 }
 
+// lacking says what content the records name that the export does not have, but for commits that machines have sent: git
+// has these.
+func (r *restorer) lacking() (what []string) {
+	for _, table := range thread.Tables() {
+		for _, line := range r.dump.Records[table] {
+			named, err := thread.BlobsOf(table, line.JSON)
+			if err != nil {
+				continue
+			}
+			for _, b := range named {
+				if !r.blobs[string(b.ID)] && !strings.HasPrefix(b.By, "the commits of") && !slices.Contains(what, b.By) {
+					what = append(what, b.By)
+				}
+			}
+		}
+	}
+	return what[:min(len(what), warnings.MaxPaths)]
+}
+
 // steps place the folders.
 func (r *restorer) steps() (steps []thread.Step) {
 	for _, t := range r.in.Threads {
@@ -366,6 +385,9 @@ func (r *restorer) run(in ImportRequest, from string, input io.Reader) (*ImportR
 		return nil, err
 	}
 	d := r.result(in)
+	if lacking := r.lacking(); r.c != nil && len(lacking) > 0 {
+		r.c.Warn(warnings.ContentNotHere.New(fact.Of("content", lacking)))
+	}
 	if in.DryRun {
 		if r.c == nil {
 			return d, nil

@@ -697,6 +697,9 @@ func RemoteCheck(c *app.Call, in RemoteCheckRequest) (*RemoteCheckResult, error)
 	}
 	d := &RemoteCheckResult{Fine: report.Fine(), Report: report}
 	if c.Project().Link() != nil && in.URL == "" {
+		if _, _, err := c.Store().Head(c.Context()); codes.Has(err, codes.RemoteDiverged) { // what it lacks follows from that
+			return d, err
+		}
 		lines, content, err := ReadRemote(c)
 		if err != nil {
 			return nil, err
@@ -742,6 +745,8 @@ func (in RemoteRestoreRequest) Faults(name app.Names) []app.Fault {
 // RemoteRestoreResult is the log that was made, or left as it was.
 type RemoteRestoreResult struct {
 	RemoteInitResult
+	// Credentials: this machine keeps a copy of these credentials, in place of those that the servers do not accept.
+	Credentials bool `json:"credentials,omitempty"`
 	// Renewed is how much damaged content was stored again.
 	Renewed int `json:"renewed"`
 	// Damaged is content that stays damaged, since this machine does not have it.
@@ -767,6 +772,7 @@ func RemoteRestore(c *app.Call, in RemoteRestoreRequest) (*RemoteRestoreResult, 
 		return nil, codes.PermissionDenied.New(fact.Of("capability", "restoring the project's log")).
 			WithHint("A person decides that, on the machine that knows most").WithNext("leslie remote status")
 	}
+	refused := in.URL == "" && isRefused(c, l)
 	l, creds, err := atServers(c, l, in.URL, in.Credentials)
 	if err != nil {
 		return nil, err
@@ -788,7 +794,7 @@ func RemoteRestore(c *app.Call, in RemoteRestoreRequest) (*RemoteRestoreResult, 
 	if err := mayRestore(c); err != nil {
 		return nil, err
 	}
-	if in.URL != "" || c.Store().Credentials() == "" { // else a writer's machine would stay an administrator's
+	if in.URL != "" || c.Store().Credentials() == "" || refused { // else a writer's machine would stay an administrator's
 		if err := keepCredentials(c.Store(), creds); err != nil {
 			return nil, err
 		}
@@ -807,11 +813,20 @@ func RemoteRestore(c *app.Call, in RemoteRestoreRequest) (*RemoteRestoreResult, 
 	}
 	left, err := StoreDoctor(c).CheckContent(c.Context())
 	return &RemoteRestoreResult{
+		Credentials: refused && creds != nil,
 		RemoteInitResult: RemoteInitResult{
 			Project: l.Remote.Project, URL: connectURL(l.Remote), Replicas: report.Replicas, Operations: int(v.Revision), Change: app.Change{Changed: true},
 		},
 		Renewed: renewed, Damaged: left.Damaged,
 	}, err
+}
+
+// isRefused reports whether the servers do not accept the credentials that this machine has: they were made anew.
+func isRefused(c *app.Call, l *replica.Link) bool {
+	asking, cancel := c.Project().Environment().Timeout(c.Context(), replica.AskFor)
+	defer cancel()
+	_, err := l.Ledger.Head(asking)
+	return errors.As(err, new(*ledger.LoginError))
 }
 
 // mayRestore brings what the log has behind this machine's copy here, and refuses a log that
@@ -992,6 +1007,7 @@ func (d *PublishResult) publishEach(c *app.Call, ids []thread.ThreadID) (first e
 // published is what the other machines have of a thread.
 type published struct {
 	files, commit string
+	at            time.Time // when the commits were sent
 	uncommitted   int
 	held          bool // its newest commits could not be sent
 }
@@ -1003,7 +1019,7 @@ func publishedOf(c *app.Call, t thread.Thread) (p published) {
 	if code := t.OwnedCode(); code != nil {
 		for _, sent := range code.AllSent() {
 			if sent.Machine == c.Project().Machine() {
-				p.commit, p.uncommitted, p.held = sent.Tip, sent.Uncommitted, sent.Held != ""
+				p.commit, p.at, p.uncommitted, p.held = sent.Tip, sent.At, sent.Uncommitted, sent.Held != ""
 			}
 		}
 	}
@@ -1033,7 +1049,7 @@ func (d *PublishResult) publish(c *app.Call, ids ...thread.ThreadID) error {
 		for _, id := range ids {
 			t, _ := s.Threads.Peek(string(id))
 			now, was := publishedOf(c, t), before[id]
-			commits := !now.held && (now.commit != was.commit || now.uncommitted != was.uncommitted)
+			commits := !now.held && (!now.at.Equal(was.at) || now.commit != was.commit || now.uncommitted != was.uncommitted)
 			if now.files == was.files && !commits {
 				continue
 			}
@@ -1045,7 +1061,7 @@ func (d *PublishResult) publish(c *app.Call, ids ...thread.ThreadID) error {
 			if commits {
 				one.Uncommitted = now.uncommitted
 			}
-			if commits && now.commit != was.commit {
+			if commits && (now.commit != was.commit || now.uncommitted == was.uncommitted) { // or sent again
 				one.Commit = now.commit
 			}
 			d.Threads = append(d.Threads, one)

@@ -2,6 +2,7 @@ package projects
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"slices"
 	"strings"
@@ -236,8 +237,8 @@ func notLinked(c *app.Call, reason string) error {
 // address, "" for those of the link. It returns the link to them, and the credentials. Errors: T509, T903.
 func atServers(c *app.Call, l *replica.Link, url, file string) (*replica.Link, []byte, error) {
 	creds, err := useCredentials(c, file)
-	if err == nil && url != "" {
-		l, err = elsewhere(c, l, url)
+	if err == nil && (url != "" || creds != nil) {
+		l, err = elsewhere(c, l, cmp.Or(url, connectURL(l.Remote)))
 	}
 	return l, creds, err
 }

@@ -14,6 +14,7 @@ import (
 	"leslie/internal/app"
 	"leslie/internal/app/code"
 	"leslie/internal/fact"
+	"leslie/internal/git"
 	"leslie/internal/scope"
 	"leslie/store"
 	"leslie/store/replica"
@@ -57,7 +58,9 @@ type RemoteRejoinResult struct {
 type PartedThread struct {
 	ThreadID thread.ThreadID `json:"threadId"`
 	Title    string          `json:"title"`
-	Branch   string          `json:"branch,omitempty"` // if it is there
+	// ObjectiveID is the objective that it was of, if the log has that.
+	ObjectiveID thread.ObjectiveID `json:"objectiveId,omitempty"`
+	Branch      string             `json:"branch,omitempty"` // if it is there
 	// Renamed is the name that Branch had until now; "" if it has the same.
 	Renamed  string `json:"renamed,omitempty"`
 	Worktree string `json:"worktree,omitempty"` // if it is there
@@ -69,6 +72,8 @@ type PartedThread struct {
 	Tip string `json:"tip,omitempty"`
 	// BranchGone is the name of its branch, if that is not there.
 	BranchGone string `json:"branchGone,omitempty"`
+	// GoesOn: of a thread with a Tip, the log has commits that did not land with it, or somebody has claimed it.
+	GoesOn bool `json:"goesOn,omitempty"`
 }
 
 // KeptNotes are files of a thread in a store that was kept, which are not as the log has them.
@@ -442,6 +447,9 @@ func partedThreads(c *app.Call, before []thread.Thread) ([]PartedThread, error) 
 	now, err := threadsOf(c)
 	for _, t := range before {
 		one := PartedThread{ThreadID: t.ID, Title: t.Title}
+		if hasObjective(c, t.ObjectiveID) {
+			one.ObjectiveID = t.ObjectiveID
+		}
 		at := slices.IndexFunc(now, func(other thread.Thread) bool { return other.ID == t.ID })
 		if at >= 0 {
 			there := now[at].Created
@@ -452,6 +460,7 @@ func partedThreads(c *app.Call, before []thread.Thread) ([]PartedThread, error) 
 			if one.Tip = landingUnknown(owned, now[at]); one.Tip == "" {
 				continue
 			}
+			one.GoesOn = goesOn(c, now[at], one.Tip)
 		}
 		if owned != nil {
 			if l, ok := owned.LastLanded(); ok {
@@ -474,6 +483,33 @@ func partedThreads(c *app.Call, before []thread.Thread) ([]PartedThread, error) 
 	return parted, err
 }
 
+// goesOn reports whether somebody on another machine works on a thread of the log, or has sent commits of it that did not
+// land here with tip.
+func goesOn(c *app.Call, t thread.Thread, tip string) bool {
+	if held := t.Held(c.Now()); held != nil && !c.Project().IsHere(held.Holder) {
+		return true
+	}
+	sent := t.OwnedCode().Sent
+	if sent == nil || sent.Machine == c.Project().Machine() {
+		return false
+	}
+	repo, err := code.OpenRepo(c)
+	if err != nil {
+		return false
+	}
+	has, err := repo.Contains(c.Context(), git.Commit(tip), git.Commit(sent.Tip))
+	return err != nil || !has // an error: it is not here
+}
+
+// hasObjective reports whether the log has an objective.
+func hasObjective(c *app.Call, id thread.ObjectiveID) (has bool) {
+	_, _ = c.View(func(s *thread.State) error {
+		_, has = s.Objectives.Peek(string(id))
+		return nil
+	})
+	return has
+}
+
 // landingUnknown is the commit of a thread's code that landed, if the log has the thread, which goes on there, without
 // that; "" otherwise.
 func landingUnknown(was *thread.Code, there thread.Thread) string {
@@ -481,7 +517,7 @@ func landingUnknown(was *thread.Code, there thread.Thread) string {
 		return ""
 	}
 	l, landed := was.LastLanded()
-	if has := there.OwnedCode(); !landed || has == nil || has.LandedAt(l.Tip) {
+	if has := there.OwnedCode(); !landed || has == nil || has.LandedAt(l.Tip) || has.TakenBack(l.Tip) {
 		return ""
 	}
 	return l.Tip

@@ -245,10 +245,15 @@ func Renew(c *app.Call, in HolderRequest) (*ClaimResult, error) {
 	return changeClaim(c, in, (*thread.State).Renew)
 }
 
-// Release ends the caller's claim; a person may end anybody's. Errors: T903, T101,
+// Release ends the caller's claim; a person may end anybody's, with W106. Errors: T903, T101,
 // T105, T108, and those of a write.
 func Release(c *app.Call, in HolderRequest) (*ClaimResult, error) {
 	d, err := changeClaim(c, in, func(s *thread.State, id string, stamp thread.Stamp) (thread.Thread, error) {
+		if stamp.ByPerson() {
+			if err := c.RespectClaim(s, id, stamp); err != nil {
+				return thread.Thread{}, err
+			}
+		}
 		return s.Release(id, in.Reason, stamp)
 	})
 	if err == nil && d.Changed {

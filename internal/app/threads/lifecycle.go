@@ -3,6 +3,7 @@ package threads
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"leslie/codes"
@@ -200,6 +201,9 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.CheckResults, lef
 		code.TellOverlaps(c, ended)
 		if completed {
 			TellArtifactOverlaps(c, d.ThreadID)
+			if owner && in.Action == thread.Done {
+				warnOfLeftHere(c, d.ThreadID)
+			}
 			if owner && !c.InBatch() && !in.Landed {
 				amount, notHere := code.AmountHere(c, d.ThreadID)
 				if d.Changes = amount; amount != nil && amount.Commits == 0 {
@@ -217,6 +221,30 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.CheckResults, lef
 		}
 	}
 	return d, err
+}
+
+// warnOfLeftHere adds W810 for a thread whose code is on another machine if this one has commits or files of it alone: they
+// are not part of what was completed.
+func warnOfLeftHere(c *app.Call, id thread.ThreadID) {
+	t, err := code.Owner(c, string(id), thread.CodeElsewhere)
+	if err != nil {
+		return
+	}
+	aside := code.LookAside(c, t)
+	defer aside.End()
+	for _, left := range aside.LeftHere() {
+		var reasons []string
+		if left.Commits > 0 {
+			reasons = append(reasons, fact.Plural(left.Commits, "commit")+" on "+left.Branch+" of this machine alone")
+		}
+		if left.Astray > 0 {
+			reasons = append(reasons, fact.Plural(left.Astray, "commit")+" in "+left.Worktree+" that no branch has")
+		}
+		if left.Files > 0 {
+			reasons = append(reasons, fact.Plural(left.Files, "file")+" not committed in "+left.Worktree)
+		}
+		c.Warn(warnings.CodeUnfinished.New(fact.Of("threadId", id), fact.Of("reason", strings.Join(reasons, ", "))))
+	}
 }
 
 // warnOpenChildren adds W107 for a thread that ended before its children.

@@ -26,6 +26,8 @@ type Memory struct {
 	// Before is called before each call of a ledger takes effect, with its name and the
 	// project; its error is the call's. nil: nothing fails.
 	Before func(call, project string) error
+	// Accepts says whether the credentials of an address are refused, by its error; nil: none are.
+	Accepts func(at ledger.Address) error
 	// After is called when a call has taken effect; its error is the call's, as if the
 	// answer was lost.
 	After func(call, project string) error
@@ -82,7 +84,7 @@ func (m *Memory) Create(ctx context.Context, at ledger.Address) error {
 
 // Open returns the log of a project, which may be made later.
 func (m *Memory) Open(at ledger.Address) (ledger.Ledger, error) {
-	return memoryLedger{m, at.Project}, nil
+	return memoryLedger{m, at.Project, at}, nil
 }
 
 // Check reports that all is well.
@@ -135,7 +137,7 @@ func (log *memoryLog) unreadable(at int64) error {
 
 // Seal ends a log.
 func (m *Memory) Seal(ctx context.Context, at ledger.Address) (last int64, err error) {
-	err = memoryLedger{m, at.Project}.with(ctx, "seal", func(log *memoryLog) error {
+	err = memoryLedger{m, at.Project, at}.with(ctx, "seal", func(log *memoryLog) error {
 		log.sealed, last = true, int64(len(log.lines))
 		return nil
 	})
@@ -144,7 +146,7 @@ func (m *Memory) Seal(ctx context.Context, at ledger.Address) (last int64, err e
 
 // Discard deletes the lines of a log.
 func (m *Memory) Discard(ctx context.Context, at ledger.Address) error {
-	return memoryLedger{m, at.Project}.with(ctx, "discard", func(log *memoryLog) error {
+	return memoryLedger{m, at.Project, at}.with(ctx, "discard", func(log *memoryLog) error {
 		m.made++
 		log.name, log.lines, log.damaged, log.sealed = strconv.Itoa(m.made), nil, nil, false
 		return nil
@@ -154,6 +156,7 @@ func (m *Memory) Discard(ctx context.Context, at ledger.Address) error {
 type memoryLedger struct {
 	engine  *Memory
 	project string
+	at      ledger.Address
 }
 
 // with calls do with the log, locked, between the engine's hooks.
@@ -162,6 +165,11 @@ func (l memoryLedger) with(ctx context.Context, call string, do func(*memoryLog)
 		return err
 	}
 	m := l.engine
+	if m.Accepts != nil {
+		if err := m.Accepts(l.at); err != nil {
+			return err
+		}
+	}
 	if m.Before != nil {
 		if err := m.Before(call, l.project); err != nil {
 			return err

@@ -50,10 +50,10 @@ func (b Blobs) Blob(id thread.BlobID) ([]byte, error) {
 	return orElsewhere(b.disk, id, data, err)
 }
 
-// orElsewhere is what was read of a blob, or, if it is missing, what the disk says is its
+// orElsewhere is what was read of a blob, or, if it is missing or damaged, what the disk says is its
 // content elsewhere.
 func orElsewhere(disk saferoot.Disk, id thread.BlobID, data []byte, err error) ([]byte, error) {
-	if err == nil || disk.Elsewhere == nil || !Valid(id) || !errors.Is(err, fs.ErrNotExist) {
+	if err == nil || disk.Elsewhere == nil || !Valid(id) || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrDamaged) {
 		return data, err
 	}
 	found, failed := disk.Elsewhere(string(id))

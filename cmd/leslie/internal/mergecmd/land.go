@@ -27,7 +27,7 @@ func (d landText) Text(p *page.Page) {
 		landedText(p, i)
 	}
 	if len(d.Items) == 0 {
-		p.Line("nothing is ready to land: no completed thread has code that has not landed")
+		p.Line("nothing is ready to land: no completed thread has code here that has not landed")
 	}
 }
 

@@ -75,6 +75,15 @@ func LaterText(l app.CodeLater) string {
 // "1 commit on leslie/health and 2 files not committed in DIR, which vm-1 does not have (commit there,
 // then leslie publish health)". worktree is l's, as the reader is to see it.
 func LeftText(l app.CodeLeft, worktree string) string {
+	if l.Astray > 0 {
+		n, at := fact.Plural(l.Astray, "commit"), l.AstrayTip[:12]
+		text := n + " up to " + at + " in " + worktree + ", which no branch has (git branch NAME " + at + ")"
+		if l.Commits+l.Files == 0 {
+			return text
+		}
+		l.Astray = 0
+		return LeftText(l, worktree) + "; " + text
+	}
 	commits := fact.Plural(l.Commits, "commit") + " on " + l.Branch
 	files := fact.Plural(l.Files, "file") + " not committed in " + worktree
 	publish := "leslie publish " + string(l.ThreadID)
@@ -87,7 +96,7 @@ func LeftText(l app.CodeLeft, worktree string) string {
 		text = files
 	}
 	if l.Stays {
-		hand = "git push; code.travel is off"
+		hand = "git push origin " + l.Branch + "; code.travel is off"
 	}
 	if l.LandedOn != "" {
 		hand = "git merge " + l.Branch + ", on " + l.LandedOn

@@ -29,7 +29,7 @@ func TestWhatIsLeftHereIsSaidWithTheLineThatHandsItOn(t *testing.T) {
 		"1 commit on leslie/health, and whether it landed shows once main here has the landing (git pull, once it is pushed)": func(l *app.CodeLeft) {
 			l.Commits, l.LandedOn, l.Unpulled = 1, "main", true
 		},
-		"1 commit on leslie/health, which tower-1 does not have (git push; code.travel is off)": func(l *app.CodeLeft) { l.Commits, l.Stays = 1, true },
+		"1 commit on leslie/health, which tower-1 does not have (git push origin leslie/health; code.travel is off)": func(l *app.CodeLeft) { l.Commits, l.Stays = 1, true },
 	} {
 		l := left
 		change(&l)

@@ -152,6 +152,10 @@ type remoteRestoreText struct{ *projects.RemoteRestoreResult }
 
 func (d remoteRestoreText) Text(p *page.Page) {
 	remoteInitText{&d.RemoteInitResult}.log(p)
+	if d.Credentials {
+		p.Line(credentialsKept)
+		p.Line("a writer's are enough: leslie remote move %s --creds FILE takes them", d.URL)
+	}
 	if d.Renewed > 0 {
 		p.Field("content stored again", d.Renewed)
 	}
@@ -230,7 +234,12 @@ func keptNotesText(p *page.Page, kept string, differ []projects.KeptNotes) {
 // partedText says how threads that the log lacks are made again.
 func partedText(p *page.Page, threads []projects.PartedThread) {
 	for _, t := range threads {
-		again := fmt.Sprintf("leslie spawn %s --id %s", external.Word(t.Title), t.ThreadID)
+		spawn := "leslie spawn "
+		if t.ObjectiveID != "" {
+			spawn += "--objective " + string(t.ObjectiveID) + " "
+		}
+		spawn += external.Word(t.Title)
+		again := fmt.Sprintf("%s --id %s", spawn, t.ThreadID)
 		switch {
 		case t.Other && t.Branch != "":
 			was := ""
@@ -238,10 +247,13 @@ func partedText(p *page.Page, threads []projects.PartedThread) {
 				was = ", which was " + t.Renamed
 			}
 			own := string(t.ThreadID) + "-own"
-			p.Line("%s is another thread in the log; the branch of yours is %s%s: leslie spawn %s --id %s%s", t.ThreadID, t.Branch,
-				was, external.Word(t.Title), own, branchOrWorktree(p, own, t.Branch, t.Worktree))
+			p.Line("%s is another thread in the log; the branch of yours is %s%s: %s --id %s%s", t.ThreadID, t.Branch,
+				was, spawn, own, branchOrWorktree(p, own, t.Branch, t.Worktree))
 		case t.Other:
-			p.Line("%s is another thread in the log: leslie spawn %s --id %s-own makes yours again", t.ThreadID, external.Word(t.Title), t.ThreadID)
+			p.Line("%s is another thread in the log: %s --id %s-own makes yours again", t.ThreadID, spawn, t.ThreadID)
+		case t.Tip != "" && t.GoesOn:
+			p.Line("the log has %s, without its landing on %s (up to %s), and goes on with it: leslie status %s",
+				t.ThreadID, t.LandedOn, t.Tip[:12], t.ThreadID)
 		case t.Tip != "" && t.BranchGone != "":
 			p.Line("the log has %s, without its landing on %s: git branch %s %s, then leslie land %s, records it again",
 				t.ThreadID, t.LandedOn, external.Word(t.BranchGone), t.Tip[:12], t.ThreadID)

@@ -421,8 +421,8 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 		return
 	}
 	if i.Pushed != nil {
-		p.Line("not in it: %s has %s that %s lacks (git merge %s, in its worktree)",
-			i.Pushed.Upstream, fact.Plural(i.Pushed.Commits, "commit"), i.Branch, i.Pushed.Upstream)
+		next := cmp.Or(i.Pushed.Next, "git merge "+i.Pushed.Upstream+", in its worktree")
+		p.Line("not in it: %s has %s that %s lacks (%s)", i.Pushed.Upstream, fact.Plural(i.Pushed.Commits, "commit"), i.Branch, next)
 	}
 	if i.BranchGone && i.Restorable {
 		p.Line("now: %s (leslie code restore %s)", i.Standing(), id)
