@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -96,7 +97,16 @@ func (r *Repo) Push(ctx context.Context, branch string) error {
 		" in its worktree, then repeat the call")
 }
 
-// Fetch fetches a branch from the person's remote, as git fetch does. Errors: as Push.
+// Fetch fetches a branch, and those in the same folder, as leslie/, from the person's remote: as that has them, below
+// refs/remotes. A branch that the remote does not have is no error. Errors: as Push.
 func (r *Repo) Fetch(ctx context.Context, branch string) error {
-	return r.reach(ctx, []string{"fetch", "--quiet", "--no-tags", "--no-recurse-submodules"}, heads+branch)
+	remote, err := r.remote(ctx)
+	if err != nil {
+		return err
+	}
+	args, what := []string{"fetch", "--quiet", "--no-tags", "--no-recurse-submodules"}, heads+branch
+	if folder := path.Dir(branch); folder != "." && !strings.ContainsAny(remote, "/:") { // of a URL there are no remote branches
+		what = "+" + heads + folder + "/*:refs/remotes/" + remote + "/" + folder + "/*"
+	}
+	return r.reach(ctx, args, what)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"path"
 	"slices"
 	"strings"
 
@@ -251,8 +252,16 @@ func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
 	if err != nil {
 		return err
 	}
+	fetched := map[string]error{}
+	fetch := func(branch string) error { // once for all in a folder: each takes as long
+		folder := path.Dir(branch)
+		if _, been := fetched[folder]; !been || folder == "." {
+			fetched[folder] = repo.Fetch(c.Context(), branch)
+		}
+		return fetched[folder]
+	}
 	for _, t := range from {
-		sent, err := t.sent, bring(c, repo, t.Thread, t.sent, tips)
+		sent, err := t.sent, bring(c, repo, t.Thread, t.sent, tips, fetch)
 		var why *notCome
 		if !errors.As(err, &why) && err != nil && c.Context().Err() == nil { // a sandbox may not write the repository, say
 			why = &notCome{reason: codes.Reason(err), hint: "Repeat the call where the repository can be written", next: "leslie code " + string(t.ID)}
@@ -299,8 +308,10 @@ func warnOfHeld(c *app.Call, repo *git.Repo, id thread.ThreadID, sent thread.Cod
 
 // bring brings the commits here that another machine has sent of one thread, and moves its branch
 // forward to the thread's own, unless a worktree has that checked out, or leslie did not make it. tips has
-// where the refs are.
-func bring(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeSent, tips map[string]git.Commit) error {
+// where the refs are, fetch fetches a branch with git.
+func bring(
+	c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeSent, tips map[string]git.Commit, fetch func(branch string) error,
+) error {
 	ctx, own := c.Context(), "refs/heads/"+t.Branch
 	tip, came := git.Commit(sent.Tip), git.MachineRef(sent.Machine, t.Branch)
 	if tips[own] == "" && t.Status.Terminated() && t.OwnedCode().LandedAt(sent.Tip) {
@@ -309,7 +320,7 @@ func bring(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeSent, t
 		}
 	}
 	if tips[came] != tip {
-		if err := commitsCome(c, repo, t, sent); err != nil {
+		if err := commitsCome(c, repo, t, sent, fetch); err != nil {
 			return err
 		}
 		if err := repo.UpdateRef(ctx, came, tip, git.AnyOldValue, "leslie: from "+sent.Machine); err != nil {
@@ -345,13 +356,13 @@ func unlessMoved(err error) error {
 
 // commitsCome adds to the repository what another machine has sent, if it is not there. Errors:
 // a *notCome.
-func commitsCome(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeSent) error {
+func commitsCome(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeSent, fetch func(branch string) error) error {
 	ctx := c.Context()
 	at, err := repo.Resolve(ctx, sent.Tip)
 	if err != nil || at != "" {
 		return err
 	}
-	fetch := "git -C " + external.Word(repo.Top) + " fetch --all"
+	all := "git -C " + external.Word(repo.Top) + " fetch --all"
 	lacks := &git.LacksError{Commits: []git.Commit{git.Commit(sent.Tip)}}
 	if sent.Bundle != "" {
 		bundle, err := c.Store().Blob(sent.Bundle)
@@ -368,15 +379,19 @@ func commitsCome(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeS
 		}
 	}
 	if travel, err := c.Travel(); err == nil && travel == app.TravelByGit {
-		if err := repo.Fetch(ctx, t.Branch); err != nil {
-			return &notCome{reason: codes.Reason(err), hint: "Fetch it with git, then repeat the call: " + fetch, next: fetch}
+		if err := fetch(t.Branch); err != nil {
+			return &notCome{reason: codes.Reason(err), hint: "Fetch it with git, then repeat the call: " + all, next: all}
 		}
 		if at, err := repo.Resolve(ctx, sent.Tip); err != nil || at != "" {
 			return err
 		}
 	}
-	hint := fetch + " brings what the others have pushed; then repeat the call. What that does not bring has to be pushed on " + sent.Machine + " first"
-	return &notCome{reason: lacks.Error(), hint: hint, next: fetch}
+	hint := all + " brings what the others have pushed; then repeat the call. What that does not bring has to be pushed on " + sent.Machine + " first"
+	reason := lacks.Error()
+	if sent.Bundle == "" {
+		reason = "no branch that was fetched has its commit " + sent.Tip[:12]
+	}
+	return &notCome{reason: reason, hint: hint, next: all}
 }
 
 // mostLandings is how many of the newest landings on a branch are looked for.
