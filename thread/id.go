@@ -176,10 +176,8 @@ func (s *State) alike(id ThreadID) ThreadID {
 	if generated(string(id)) {
 		return ""
 	}
-	for _, line := range s.Threads.Lines() {
-		if strings.EqualFold(line.ID, string(id)) {
-			return ThreadID(line.ID)
-		}
+	if other := s.Threads.alike(string(id)); other != "" {
+		return ThreadID(other)
 	}
 	if s.source == nil {
 		return ""

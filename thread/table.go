@@ -229,6 +229,26 @@ func (t *Table[R]) Lines() []Line {
 	return t.merged(fresh)
 }
 
+// alike returns the id of a record that differs from id in upper and lower case at most, "" for none. It looks at all ids,
+// and makes no list of them: a batch asks for each of its lines.
+func (t *Table[R]) alike(id string) string {
+	is := func(other string) bool { return len(other) == len(id) && strings.EqualFold(other, id) }
+	for other, s := range t.slots {
+		if s.now != nil && is(other) {
+			return other
+		}
+	}
+	for _, line := range t.base {
+		if !is(line.ID) {
+			continue
+		}
+		if s, changed := t.slots[line.ID]; !changed || s.now != nil {
+			return line.ID
+		}
+	}
+	return ""
+}
+
 // withPrefix returns the ids that start with prefix, sorted.
 func (t *Table[R]) withPrefix(prefix string) []string {
 	lines := t.Lines()
