@@ -77,9 +77,11 @@ func (s *Store) publish(ctx context.Context, now *state.Loaded, call Call, st *t
 					if err := content.Store(s.disk, bundle); err != nil { // a copy besides that of the servers
 						return nil, err
 					}
-					up.renew = again
-					up.put(sent.Bundle, func() ([]byte, error) { return bundle, nil })
-					up.renew = false
+					store := up.link.Ledger.PutBlob
+					if again {
+						store = up.link.Ledger.RenewBlob // it is damaged there
+					}
+					up.putWith(store, sent.Bundle, func() ([]byte, error) { return bundle, nil })
 				}
 				st.SentCode(id, *sent)
 				t, _ = st.Threads.Peek(string(id))
@@ -259,7 +261,6 @@ type upload struct {
 	ctx   context.Context
 	known map[thread.BlobID]bool // what the log has, or gets from here
 	whole bool                   // the log may have lost what it had
-	renew bool                   // what is put now is damaged there
 
 	mu     sync.Mutex
 	first  error
@@ -279,6 +280,11 @@ func (u *upload) have(m content.Manifest) {
 
 // put sends content that read returns, unless the log has it.
 func (u *upload) put(id thread.BlobID, read func() ([]byte, error)) {
+	u.putWith(u.link.Ledger.PutBlob, id, read)
+}
+
+// putWith is put with the ledger's function that stores it.
+func (u *upload) putWith(store func(context.Context, string, []byte) error, id thread.BlobID, read func() ([]byte, error)) {
 	if u.known[id] || u.failed() != nil {
 		return
 	}
@@ -292,10 +298,6 @@ func (u *upload) put(id thread.BlobID, read func() ([]byte, error)) {
 		u.places = make(chan struct{}, puts)
 	}
 	u.places <- struct{}{}
-	store := u.link.Ledger.PutBlob
-	if u.renew {
-		store = u.link.Ledger.RenewBlob
-	}
 	u.going.Go(func() {
 		defer func() { <-u.places }()
 		u.fail(store(u.ctx, string(id), data))
@@ -367,7 +369,7 @@ func (u *upload) named(c thread.Change) error {
 		u.known[b.ID] = true
 	}
 	for _, b := range after {
-		if err := u.blob(b.ID, b.Kind != thread.BlobContent); err != nil {
+		if err := u.blob(b.ID, b.IsList()); err != nil {
 			return err
 		}
 	}

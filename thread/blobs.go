@@ -26,6 +26,8 @@ type BlobKind string
 const (
 	// BlobContent is the content of a text or a file.
 	BlobContent BlobKind = "content"
+	// BlobBundle has commits, which git has where they are of use.
+	BlobBundle BlobKind = "bundle"
 	// BlobManifest lists the files of a snapshot.
 	BlobManifest BlobKind = "manifest"
 	// BlobDigest is a manifest whose files may be deleted.
@@ -33,6 +35,9 @@ const (
 	// BlobUndo lists what a merge replaced.
 	BlobUndo BlobKind = "undo"
 )
+
+// IsList reports whether the content is a list that names other blobs.
+func (b NamedBlob) IsList() bool { return b.Kind != BlobContent && b.Kind != BlobBundle }
 
 // BlobsOf returns the blobs that a record of the named table names. record is its
 // JSON. Errors: those of encoding/json for a record that cannot be decoded.
@@ -79,7 +84,7 @@ func (t Thread) blobs() (out []NamedBlob) {
 			if t.Status == Completed && code.LandedAt(sent.Tip) { // git has them where they landed
 				continue
 			}
-			out = append(out, NamedBlob{sent.Bundle, BlobContent, "the commits of '" + string(t.ID) + "' that " + sent.Machine + " has sent"})
+			out = append(out, NamedBlob{sent.Bundle, BlobBundle, "the commits of '" + string(t.ID) + "' that " + sent.Machine + " has sent"})
 		}
 	}
 	if t.Undone != nil {

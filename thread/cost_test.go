@@ -121,14 +121,17 @@ func TestANewReferenceDoesNotDecodeTheOthers(t *testing.T) {
 // A batch asks for each of its lines whether an id is free, on a State that the lines before have changed.
 func TestAFreeIDMakesNoListOfAllThreads(t *testing.T) {
 	s := crowded(t, 2_000)()
-	s.Threads.Put(thread.Thread{ID: "Of-this-batch", ObjectiveID: "obj-a", Status: thread.Active, Executor: thread.ByAgent})
+	s.Threads.Put(thread.Thread{
+		ID: "Of-this-batch", ObjectiveID: "obj-a", Status: thread.Active, Executor: thread.ByAgent,
+	})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range 10 {
 		s.FreeThreadID("the-next-of-it")
 	}
 	runtime.ReadMemStats(&after)
-	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<10), "bytes of ten calls; a list of all takes as much each time")
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<10),
+		"bytes of ten calls; a list of all takes as much each time")
 	assert.True(t, s.FreeThreadID("the-next-of-it"))
 	assert.False(t, s.FreeThreadID("of-this-batch"), "it differs in upper and lower case only")
 	assert.False(t, s.FreeThreadID("Thread-00000007"))

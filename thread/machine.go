@@ -27,7 +27,7 @@ type CodeSent struct {
 	At          time.Time `json:"at"`
 	// Held is the commit that the branch had when the machine last tried in vain to send it, "" if it sent that.
 	Held string `json:"held,omitempty"`
-	// Was has where the branch was when it was sent before, the newest first, at most MostSentTips: who is there has
+	// Was has where the branch was when it was sent before, the newest first, at most mostSentTips: who is there has
 	// nothing that this machine did not know.
 	Was []string `json:"was,omitempty"`
 	// Includes: Tip has what the machine had sent that had the code before. It is not recorded.
@@ -36,8 +36,8 @@ type CodeSent struct {
 	Unknown Unknown `json:"-"`
 }
 
-// MostSentTips is how many of the commits at which a branch was sent before are kept.
-const MostSentTips = 10
+// mostSentTips is how many of the commits at which a branch was sent before are kept.
+const mostSentTips = 10
 
 // On makes the State that of a machine, "" for the only one of a project. Call it before
 // anything is read.
@@ -145,6 +145,7 @@ func (s *State) SentCode(id ThreadID, sent CodeSent) {
 			code.SentBeside = append(code.SentBeside, *was)
 		}
 		sent.Includes = false
+		sent.Was = code.Sent.tipsBefore(sent.Tip)
 		code.Sent = &sent
 	} else {
 		if was := code.Sent; was != nil && was.Machine == sent.Machine { // of its worktree it says what holds now
@@ -154,6 +155,18 @@ func (s *State) SentCode(id ThreadID, sent CodeSent) {
 		code.SentBeside = append(code.SentBeside, sent)
 	}
 	s.Threads.Put(t)
+}
+
+// tipsBefore is what Was is of what is sent next, with the branch at a tip.
+func (sent *CodeSent) tipsBefore(tip string) []string {
+	switch {
+	case sent == nil:
+		return nil
+	case sent.Tip == tip:
+		return sent.Was
+	}
+	older := slices.DeleteFunc(slices.Clone(sent.Was), func(before string) bool { return before == sent.Tip })
+	return append([]string{sent.Tip}, older[:min(len(older), mostSentTips-1)]...)
 }
 
 // besides is what machines have sent besides the thread's own commits, without one of them.

@@ -75,13 +75,34 @@ func TestWhatWasSentStaysUntilTheBranchHasIt(t *testing.T) {
 		_, err := w.BringCode("a", "/other", "/other.worktrees/a", w.stamp(thread.User))
 		require.NoError(t, err)
 		w.SentCode("a", thread.CodeSent{Tip: "2", Machine: "tower", Includes: includes})
-		want := []thread.CodeSent{{Tip: "2", Machine: "tower"}}
+		want := []thread.CodeSent{{Tip: "2", Machine: "tower", Was: []string{"1"}}}
 		if !includes {
 			want = append(want, thread.CodeSent{Tip: "1", Machine: "laptop"})
 		}
 		seen, _ := w.Threads.Get("a")
 		assert.Equal(t, want, seen.OwnedCode().AllSent())
 	}
+}
+
+func TestWhatIsSentSaysWhereTheBranchWas(t *testing.T) {
+	t.Parallel()
+	w := withThreads(t)
+	w.atHome("laptop", "a")
+	was := func(tips ...string) []string {
+		for _, tip := range tips {
+			w.SentCode("a", thread.CodeSent{Tip: tip, Machine: "laptop"})
+		}
+		seen, _ := w.Threads.Get("a")
+		return seen.OwnedCode().Sent.Was
+	}
+	assert.Empty(t, was("1"))
+	assert.Equal(t, []string{"1"}, was("2", "2"), "sent again, it is where it was")
+	assert.Equal(t, []string{"2", "1"}, was("1", "2", "3"), "each once, the newest first")
+	assert.Equal(t, []string{"13", "12", "11", "10", "9", "8", "7", "6", "5", "4"},
+		was("4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14"), "the newest ten")
+	w.SentCode("a", thread.CodeSent{Tip: "15", Machine: "tower"})
+	seen, _ := w.Threads.Get("a")
+	assert.Empty(t, seen.OwnedCode().SentBeside[0].Was, "beside the branch there is no before")
 }
 
 func TestCodeComesToTheMachineThatBringsIt(t *testing.T) {

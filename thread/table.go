@@ -229,8 +229,8 @@ func (t *Table[R]) Lines() []Line {
 	return t.merged(fresh)
 }
 
-// alike returns the id of a record that differs from id in upper and lower case at most, "" for none. It looks at all ids,
-// and makes no list of them: a batch asks for each of its lines.
+// alike returns the id of a record that differs from id in upper and lower case at most, "" for none. It looks at all
+// ids, and makes no list of them: a batch asks for each of its lines.
 func (t *Table[R]) alike(id string) string {
 	is := func(other string) bool { return len(other) == len(id) && strings.EqualFold(other, id) }
 	for other, s := range t.slots {

@@ -314,11 +314,12 @@ var table = [...]Entry{
 	},
 	{
 		Code: ContentNotHere, Name: "ContentNotHere", Kind: "content_not_here",
-		Title:       "Content not here",
-		Template:    "The export lacks content that is not here: {content}",
-		Context:     []string{"content"},
-		Explanation: "No server has it, or none was asked, as with --offline; in a project on one machine it was lost. What is imported lacks it, too.",
-		Hint:        "Export while the servers answer, or on a machine that has it; leslie doctor says what is missing",
+		Title:    "Content not here",
+		Template: "The export lacks content that is not here: {content}",
+		Context:  []string{"content"},
+		Explanation: "No server has it, or none was asked, as with --offline; in a project on one machine it was lost. " +
+			"What is imported lacks it, too.",
+		Hint: "Export while the servers answer, or on a machine that has it; leslie doctor says what is missing",
 	},
 	{
 		Code: SessionLost, Name: "SessionLost", Kind: "session_lost",

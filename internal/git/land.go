@@ -65,24 +65,16 @@ func (r *Repo) MoveTo(ctx context.Context, l Landing) error {
 	if err != nil {
 		return err
 	}
-	if at == nil {
-		return r.UpdateRef(ctx, "refs/heads/"+l.Branch, l.New, l.Old, "leslie: made anew elsewhere")
+	if at != nil {
+		status, err := at.Status(ctx)
+		if err != nil {
+			return err
+		}
+		if paths := slices.Concat(status.Dirty, status.Untracked); len(paths) > 0 {
+			return l.blocked(at.Dir, "files are not committed", paths...)
+		}
 	}
-	if err := at.CheckIdle(); err != nil {
-		return err
-	}
-	if err := r.CheckPrograms(ctx); err != nil {
-		return err
-	}
-	status, err := at.Status(ctx)
-	if err != nil {
-		return err
-	}
-	if paths := slices.Concat(status.Dirty, status.Untracked); len(paths) > 0 {
-		return l.blocked(at.Dir, "files are not committed", paths...)
-	}
-	_, err = leaving(ctx, at.run, command{args: []string{"reset", "-q", "--keep", string(l.New)}}, lock, at.landingLocks(l.Branch))
-	return broken(err)
+	return r.moveTo(ctx, l, "leslie: made anew elsewhere", lock)
 }
 
 func (r *Repo) land(ctx context.Context, l Landing, lock *os.File) error {

@@ -138,7 +138,8 @@ func (r *Repo) Dangling(ctx context.Context, from Commit) (all []CommitSummary, 
 	}
 	// In this order: git walks for a count that comes behind.
 	args := []string{
-		"log", "--max-count=" + strconv.Itoa(mostDangling), "--no-walk=sorted", "--invert-grep", "--grep=^leslie: ", "--format=%H %s",
+		"log", "--max-count=" + strconv.Itoa(mostDangling), "--no-walk=sorted", "--invert-grep", "--grep=^leslie: ",
+		"--format=%H %s",
 	}
 	out, err = r.at(ctx, command{args: append(args, later...)})
 	return summaries(out), broken(err)

@@ -40,11 +40,7 @@ func (r *Repo) remote(ctx context.Context) (string, error) {
 
 // reach runs a command that speaks to the person's remote, which follows its arguments: without a question,
 // a hook, or a program that only the repository's own configuration names. Errors: T801, T808, T904.
-func (r *Repo) reach(ctx context.Context, args []string, refspec string) error {
-	remote, err := r.remote(ctx)
-	if err != nil {
-		return err
-	}
+func (r *Repo) reach(ctx context.Context, remote string, args []string, refspec string) error {
 	if remote == "" {
 		return unavailable(nil, "the repository has no remote")
 	}
@@ -53,7 +49,7 @@ func (r *Repo) reach(ctx context.Context, args []string, refspec string) error {
 	}
 	within, cancel := context.WithTimeout(ctx, remoteFor)
 	defer cancel()
-	_, err = r.Worktree(r.Top, r.Admin).run(within, command{
+	_, err := r.Worktree(r.Top, r.Admin).run(within, command{
 		env:  []string{"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "SSH_ASKPASS_REQUIRE=never"},
 		args: append(args, "--", remote, refspec),
 	})
@@ -84,14 +80,15 @@ func (r *Repo) checkTransport(ctx context.Context) error {
 // Push pushes a branch to the person's remote, under its own name and never by force. Errors: T801 with what
 // git says, T808, T904.
 func (r *Repo) Push(ctx context.Context, branch string) error {
-	err := r.reach(ctx, []string{"push", "--quiet", "--no-verify", "--recurse-submodules=no"}, heads+branch+":"+heads+branch)
+	remote, err := r.remote(ctx)
+	if err != nil {
+		return err
+	}
+	args := []string{"push", "--quiet", "--no-verify", "--recurse-submodules=no"}
+	err = r.reach(ctx, remote, args, heads+branch+":"+heads+branch)
 	f, ok := errors.AsType[*failure](err)
 	if !ok || !strings.Contains(f.stderr, "[rejected]") {
 		return err
-	}
-	remote, failed := r.remote(ctx)
-	if failed != nil {
-		return failed
 	}
 	return unavailable(err, remote+" has commits of "+branch+" that it lacks here: git pull --no-rebase "+remote+" "+branch+
 		" in its worktree, then repeat the call")
@@ -105,8 +102,9 @@ func (r *Repo) Fetch(ctx context.Context, branch string) error {
 		return err
 	}
 	args, what := []string{"fetch", "--quiet", "--no-tags", "--no-recurse-submodules"}, heads+branch
-	if folder := path.Dir(branch); folder != "." && !strings.ContainsAny(remote, "/:") { // of a URL there are no remote branches
+	isName := !strings.ContainsAny(remote, "/:") // of a URL there are no remote branches
+	if folder := path.Dir(branch); folder != "." && isName {
 		what = "+" + heads + folder + "/*:refs/remotes/" + remote + "/" + folder + "/*"
 	}
-	return r.reach(ctx, args, what)
+	return r.reach(ctx, remote, args, what)
 }

@@ -154,7 +154,8 @@ func (r *Repo) takeBack(ctx context.Context, l Landing, message, actor string, l
 	case err != nil || how == NothingToRevert || how == AlreadyReverted:
 		return how, err
 	case how == ByReset:
-		return how, r.reset(ctx, l, lock)
+		back := Landing{Branch: l.Branch, Old: l.New, New: l.Old}
+		return how, r.moveTo(ctx, back, "leslie: undo", lock)
 	}
 	m, err := r.reversed(ctx, l, tip)
 	if err != nil {
@@ -170,16 +171,15 @@ func (r *Repo) takeBack(ctx context.Context, l Landing, message, actor string, l
 	return how, r.land(ctx, Landing{Branch: l.Branch, Old: tip, New: commit}, lock)
 }
 
-// reset moves a branch back, with the files of the worktree that has it checked out, and its index: what is
-// staged there stays so.
-func (r *Repo) reset(ctx context.Context, l Landing, lock *os.File) error {
-	back := Landing{Branch: l.Branch, Old: l.New, New: l.Old}
-	at, err := r.checkedOut(ctx, back)
+// moveTo moves a branch to a commit that need not go on from where it is, with the files of the worktree that has it
+// checked out, and its index: what is staged there stays so. why is for the log of the branch.
+func (r *Repo) moveTo(ctx context.Context, l Landing, why string, lock *os.File) error {
+	at, err := r.checkedOut(ctx, l)
 	if err != nil {
 		return err
 	}
 	if at == nil {
-		return r.UpdateRef(ctx, "refs/heads/"+l.Branch, l.Old, l.New, "leslie: undo")
+		return r.UpdateRef(ctx, "refs/heads/"+l.Branch, l.New, l.Old, why)
 	}
 	if err := at.CheckIdle(); err != nil {
 		return err
@@ -187,17 +187,17 @@ func (r *Repo) reset(ctx context.Context, l Landing, lock *os.File) error {
 	if err := r.CheckPrograms(ctx); err != nil {
 		return err
 	}
-	done, err := at.resume(ctx, back, lock)
+	done, err := at.resume(ctx, l, lock)
 	if err != nil || done {
 		return err
 	}
-	for _, args := range moving(l.New, string(l.Old)) {
+	for _, args := range moving(l.Old, string(l.New)) {
 		if _, err = leaving(ctx, at.run, command{args: args}, lock, at.landingLocks(l.Branch)); killed(err) || ctx.Err() != nil {
 			return broken(err)
 		}
 	}
 	if err == nil {
-		err = r.UpdateRef(ctx, "refs/heads/"+l.Branch, l.Old, l.New, "leslie: undo")
+		err = r.UpdateRef(ctx, "refs/heads/"+l.Branch, l.New, l.Old, why)
 	}
 	_ = os.Remove(at.undoing())
 	if err == nil || errors.Is(err, ErrMoved) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"leslie/codes"
 	"leslie/internal/fact"
 	"leslie/internal/ledger"
+	"leslie/store"
 	"leslie/store/internal/content"
 	"leslie/store/internal/saferoot"
 	"leslie/store/replica"
@@ -162,9 +162,9 @@ func (d Doctor) RenewContent(ctx context.Context) (renewed int, err error) {
 	return len(done), nil
 }
 
-// BringContent brings all content here that records name, or lists among it, and returns what cannot be had, as far
-// as nobody on this machine has it either. Of a store of its own, and where ask is false, that is all that is not here.
-// The error of servers that do not answer comes with what is not here. Errors: those of loading, T402, T505, T510, T904.
+// BringContent brings all content here that records name, or lists among it, and returns what cannot be had. Of a store
+// of its own, and where ask is false, that is all that is not here. The error of servers that do not answer comes with
+// what is not here. Errors: those of loading, T402, T505, T510, T904.
 func (d Doctor) BringContent(ctx context.Context, ask bool) (lacking ContentCheck, err error) {
 	lacking.Damaged = []DamagedContent{}
 	for {
@@ -230,7 +230,9 @@ func (d Doctor) newContentLook(ctx context.Context) (*contentLook, error) {
 			return nil, err
 		}
 	}
-	return &contentLook{x: x, asked: map[thread.BlobID]bool{}, bad: map[thread.BlobID]*badBlob{}, lists: map[thread.BlobID][]byte{}}, nil
+	return &contentLook{
+		x: x, asked: map[thread.BlobID]bool{}, bad: map[thread.BlobID]*badBlob{}, lists: map[thread.BlobID][]byte{},
+	}, nil
 }
 
 // all reads all content that records name: lists first, then what they name, some at once.
@@ -264,21 +266,15 @@ func (l *contentLook) damaged() []DamagedContent {
 
 // here is content of this machine, which is brought from the log if it is not there.
 func (l *contentLook) here(ctx context.Context, id thread.BlobID) (data []byte, bad bool, err error) {
-	base, err := l.x.files.OpenBase()
-	if err != nil {
-		return nil, false, l.x.files.Disk.ReadFailed(err)
+	if data, here := l.kept(id); here || !l.ask.Load() {
+		return data, !here, nil
 	}
-	defer base.Close()
-	data, err = content.Read(base, id)
-	if err == nil || !errors.Is(err, fs.ErrNotExist) || !l.ask.Load() {
-		return data, err != nil, nil
-	}
-	data, bad, err = l.x.Store.Link().Blob(ctx, id)
+	data, err = l.x.Store.Blob(id)
 	switch {
-	case bad || err == nil && content.IDOf(data) != id:
-		return nil, true, nil
 	case err == nil:
-		return data, false, content.Store(l.x.files.Disk, data)
+		return data, false, nil
+	case codes.Has(err, codes.RemoteDamaged), store.IsDamaged(err):
+		return nil, true, nil
 	case saferoot.Stopped(ctx) != nil:
 		return nil, false, err
 	}
@@ -307,7 +303,7 @@ func (l *contentLook) keepOwn() (kept bool, err error) {
 // list returns the content that a record names, itself or in a list. A list that is damaged
 // in the log is read on this machine.
 func (l *contentLook) list(b namedBlob) (inner []namedBlob, err error) {
-	if b.Kind == thread.BlobContent {
+	if !b.IsList() {
 		return []namedBlob{b}, nil
 	}
 	data, err := l.read(b)
@@ -382,14 +378,20 @@ func (l *contentLook) findOwn() error {
 	return l.x.salvage(l.bad)
 }
 
-// own is content that this machine has.
-func (l *contentLook) own(id thread.BlobID) (data []byte, here bool) {
+// kept is content that this machine has as a blob.
+func (l *contentLook) kept(id thread.BlobID) (data []byte, here bool) {
 	base, err := l.x.files.Disk.OpenBase()
 	if err != nil {
 		return nil, false
 	}
 	defer base.Close()
-	if data, err = content.Read(base, id); err == nil {
+	data, err = content.Read(base, id)
+	return data, err == nil
+}
+
+// own is content that this machine has.
+func (l *contentLook) own(id thread.BlobID) (data []byte, here bool) {
+	if data, here = l.kept(id); here {
 		return data, true
 	}
 	if data, here = l.lists[id]; here {
@@ -398,6 +400,11 @@ func (l *contentLook) own(id thread.BlobID) (data []byte, here bool) {
 	if l.bad[id] == nil || l.bad[id].source == "" {
 		return nil, false
 	}
+	base, err := l.x.files.Disk.OpenBase()
+	if err != nil {
+		return nil, false
+	}
+	defer base.Close()
 	f, _, err := saferoot.OpenIn(base, l.bad[id].source)
 	if err != nil {
 		return nil, false

@@ -77,7 +77,8 @@ func Denied(err error) *codes.Error {
 		hint = "There are no credentials: name their file with --creds FILE, of which this machine keeps a copy, or in LESLIE_REMOTE_CREDS"
 		if !login.None {
 			hint = "The credentials are wrong, have expired or were revoked: ask who runs the remote for others, and name their file with --creds FILE " +
-				"(leslie remote move URL takes them where this machine has the project), or in LESLIE_REMOTE_CREDS. Until then leslie --offline reads what is here"
+				"(leslie remote move URL takes them where this machine has the project), or in LESLIE_REMOTE_CREDS. " +
+				"Until then leslie --offline reads what is here"
 		}
 	}
 	return codes.PermissionDenied.Wrap(err, fact.Of("capability", what), fact.Of("reason", err.Error())).WithHint(hint)

@@ -2,9 +2,9 @@ package code
 
 import (
 	"context"
-	"slices"
 
 	"leslie/internal/app"
+	"leslie/internal/app/merging"
 	"leslie/internal/external"
 	"leslie/internal/git"
 	"leslie/thread"
@@ -93,20 +93,9 @@ func mergeLine(c *app.Call, t thread.Thread, branch string) string {
 	return gitLine(c, t, "merge", branch)
 }
 
-// bringingLine brings a thread's worktree, with its branch at tip, what others have of that: a merge, or a move to there
-// if they have made anew all that is here.
+// bringingLine brings a thread's worktree, with its branch at tip, what others have of that.
 func bringingLine(c *app.Call, repo *git.Repo, t thread.Thread, tip git.Commit, u git.Upstream) string {
-	return gitLine(c, t, bringing(c, repo, t, tip, u)...)
-}
-
-// bringing are the arguments of git of bringingLine.
-func bringing(c *app.Call, repo *git.Repo, t thread.Thread, tip git.Commit, u git.Upstream) []string {
-	for _, sent := range t.OwnedCode().AllSent() {
-		if sent.Machine != c.Project().Machine() && sent.Tip == string(u.Commit) && slices.Contains(sent.Was, string(tip)) {
-			return []string{"reset", "--keep", u.Name}
-		}
-	}
-	return repo.Brings(c.Context(), tip, u)
+	return gitLine(c, t, merging.Bringing(c.Context(), repo, t, c.Project().Machine(), tip, u)...)
 }
 
 // gitLine runs git in a thread's worktree.

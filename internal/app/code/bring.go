@@ -123,7 +123,8 @@ func branchAgain(c *app.Call, repo *git.Repo, t thread.Thread) (at git.Commit, i
 		}
 	}
 	if at == "" && code.Sent != nil {
-		if err := commitsCome(c, repo, t, *code.Sent, func(branch string) error { return repo.Fetch(ctx, branch) }); err != nil {
+		fetch := func(branch string) error { return repo.Fetch(ctx, branch) }
+		if err := commitsCome(c, repo, t, *code.Sent, fetch); err != nil {
 			return "", false, err
 		}
 		at, isSent, from = git.Commit(code.Sent.Tip), true, code.Sent.Machine

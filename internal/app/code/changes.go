@@ -350,7 +350,8 @@ func (l changesLook) committed(target git.Commit) (parts []Part, err error) {
 	return l.between(part, base, head)
 }
 
-// pushed is what others have on the branch beyond its tip, as far as it is here, if the branch can be moved forward to it.
+// pushed is what others have on the branch beyond its tip, as far as it is here, if the branch can be moved forward to
+// it.
 func (l changesLook) pushed(git.Commit) ([]Part, error) {
 	head := git.Commit(l.found.head)
 	if head == "" || l.found.BranchGone {
@@ -498,13 +499,13 @@ func (d *Changes) Paths(ctx context.Context) ([]string, error) {
 // OverlapTime.
 func AmountOf(c *app.Call, id thread.ThreadID) *app.CodeAmount { return AmountsOf(c, id)[id] }
 
-// AmountHere is AmountOf, and the machines of which commits of the thread are not here.
-func AmountHere(c *app.Call, id thread.ThreadID) (amount *app.CodeAmount, notSent []string) {
+// StandingOf is AmountOf, and how the thread's code stands, nil where the records cannot be read.
+func StandingOf(c *app.Call, id thread.ThreadID) (item *Item, amount *app.CodeAmount) {
 	found := soon(c, ListRequest{Threads: []string{string(id)}})
 	if len(found) > 0 {
-		notSent = found[0].NotSent
+		item = &found[0]
 	}
-	return amountsOf(found)[id], notSent
+	return item, amountsOf(found)[id]
 }
 
 // AmountToLand is AmountOf with what others have pushed that a landing brings, too.
@@ -536,11 +537,8 @@ func SubjectsOf(c *app.Call, t thread.Thread) []string {
 // StatusOf asks git how a thread's code stands and how much it changed, with what has landed; an amount is nil
 // where git cannot say it within OverlapTime.
 func StatusOf(c *app.Call, id thread.ThreadID) (item *Item, amount *app.CodeAmount) {
-	found := soon(c, ListRequest{Threads: []string{string(id)}})
-	all := amountsOf(found)
-	if len(found) > 0 {
-		item = &found[0]
-	}
+	item, amount = StandingOf(c, id)
+	all := map[thread.ThreadID]*app.CodeAmount{id: amount}
 	if item == nil || !item.Late {
 		addLanded(c, all, id)
 	}

@@ -175,6 +175,20 @@ func CheckStillLanded(c *app.Call, t thread.Thread, branch string) error {
 		WithHint("leslie code restore " + string(t.ID) + " brings its branch and worktree back; then land it again").WithNext("leslie code " + string(t.ID))
 }
 
+// WarnNotPushed adds W511, in a project on several machines, for a branch with a commit that no remote of git has.
+func WarnNotPushed(c *app.Call, branch string, commit git.Commit) {
+	if c.Project().Link() == nil {
+		return
+	}
+	repo, err := OpenRepo(c)
+	if err != nil {
+		return
+	}
+	if pushed, err := repo.OnRemote(c.Context(), commit); err == nil && !pushed {
+		c.Warn(warnings.BranchNotPushed.New(fact.Of("branch", branch), fact.Of("commit", commit)))
+	}
+}
+
 // WarnOfSubmodules warns of the commits of submodules with which a thread landed and that its worktree alone
 // has (W813).
 func WarnOfSubmodules(c *app.Call, id thread.ThreadID) {

@@ -25,8 +25,8 @@ type Aside struct {
 	end    func()
 }
 
-// LookAside begins a look at threads, which ends with End. Where there are none, or no repository, or this machine is the
-// only one, it finds nothing.
+// LookAside begins a look at threads, which ends with End. Where there are none, or no repository, or this machine is
+// the only one, it finds nothing.
 func LookAside(c *app.Call, owners ...thread.Thread) Aside {
 	owners = slices.DeleteFunc(slices.Clone(owners), func(t thread.Thread) bool { return t.OwnedCode() == nil })
 	a := Aside{c: c, owners: owners, end: func() {}}
@@ -134,7 +134,9 @@ func (n Names) isDetached(id thread.ThreadID, w git.Listed) bool {
 }
 
 // withAstray adds to what is left of a thread the commits of a worktree without a branch that no branch has.
-func withAstray(ctx context.Context, repo *git.Repo, t thread.Thread, l *app.CodeLeft, w git.Listed) (*app.CodeLeft, error) {
+func withAstray(
+	ctx context.Context, repo *git.Repo, t thread.Thread, l *app.CodeLeft, w git.Listed,
+) (*app.CodeLeft, error) {
 	n, err := astrayIn(ctx, repo, t, w)
 	if err != nil || n == 0 {
 		return l, err
@@ -155,12 +157,21 @@ func astrayIn(ctx context.Context, repo *git.Repo, t thread.Thread, w git.Listed
 	if err != nil || with != "" {
 		return 0, err
 	}
-	known := []git.Commit{git.Commit("refs/heads/" + t.Branch), git.Commit(t.OwnedCode().Start), git.Commit(t.OwnedCode().Target)}
-	for _, sent := range t.OwnedCode().AllSent() {
+	known := append(othersKnow(t.OwnedCode()), git.Commit("refs/heads/"+t.Branch))
+	beyond, err := commitsBeyond(ctx, repo, w.Head, known)
+	return len(beyond), err
+}
+
+// othersKnow are the commits that the other machines have of code: where it began, its target, and what was sent.
+func othersKnow(code *thread.Code) []git.Commit {
+	known := []git.Commit{git.Commit(code.Start)}
+	for _, sent := range code.AllSent() {
 		known = append(known, git.Commit(sent.Tip))
 	}
-	only, err := repo.CommitsNotIn(ctx, []git.Commit{w.Head}, slices.DeleteFunc(known, func(c git.Commit) bool { return c == "" }))
-	return len(only), err
+	if code.Target != "" {
+		known = append(known, git.Commit(code.Target))
+	}
+	return known
 }
 
 // Unsent counts the commits of threads whose worktrees are here that this machine would send to the others with the
@@ -187,18 +198,11 @@ func (a Aside) Unsent(ids ...thread.ThreadID) map[thread.ThreadID]int {
 	}
 	counts := map[thread.ThreadID]int{}
 	for i, t := range owners {
-		tip, code := tips[refs[i]], t.OwnedCode()
+		tip := tips[refs[i]]
 		if tip == "" || !InRepo(t, repo) {
 			continue
 		}
-		known := []git.Commit{git.Commit(code.Start)}
-		for _, sent := range code.AllSent() {
-			known = append(known, git.Commit(sent.Tip))
-		}
-		if code.Target != "" {
-			known = append(known, git.Commit(code.Target))
-		}
-		beyond, err := commitsBeyond(ctx, repo, tip, known)
+		beyond, err := commitsBeyond(ctx, repo, tip, othersKnow(t.OwnedCode()))
 		if err != nil || len(beyond) == 0 {
 			continue
 		}
@@ -401,7 +405,9 @@ func besides(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commi
 }
 
 // commitsBeyond returns the commits of a branch, at tip, that none of some commits has.
-func commitsBeyond(ctx context.Context, repo *git.Repo, tip git.Commit, known []git.Commit) (map[git.Commit]bool, error) {
+func commitsBeyond(
+	ctx context.Context, repo *git.Repo, tip git.Commit, known []git.Commit,
+) (map[git.Commit]bool, error) {
 	if slices.Contains(known, tip) {
 		return nil, nil
 	}

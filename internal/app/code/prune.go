@@ -159,12 +159,14 @@ func (d *PruneResult) pruneLeft(c *app.Call, repo *git.Repo, t thread.Thread) (f
 		return false, err
 	}
 	if in != nil && in.Branch == "" {
-		switch n, err := astrayIn(ctx, repo, t, *in); {
-		case err != nil:
+		n, err := astrayIn(ctx, repo, t, *in)
+		if err != nil {
 			return false, err
-		case n > 0:
-			d.Left = append(d.Left, LeftCode{t.ID, in.Dir, "it has " + fact.Plural(n, "commit") + " up to " + string(in.Head)[:12] +
-				" that no branch has: git branch NAME " + string(in.Head)[:12] + " keeps them"})
+		}
+		if n > 0 {
+			at := string(in.Head)[:12]
+			d.Left = append(d.Left, LeftCode{t.ID, in.Dir, "it has " + fact.Plural(n, "commit") + " up to " + at +
+				" that no branch has: git branch NAME " + at + " keeps them"})
 			return true, nil
 		}
 	}

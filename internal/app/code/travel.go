@@ -105,7 +105,9 @@ func notSent(c *app.Call, repo *git.Repo, t thread.Thread) *thread.CodeSent {
 }
 
 // send is Send in the thread's repository: it bundles the branch, or pushes it.
-func send(c *app.Call, repo *git.Repo, t thread.Thread, travel app.Travel, again bool) (*thread.CodeSent, []byte, error) {
+func send(
+	c *app.Call, repo *git.Repo, t thread.Thread, travel app.Travel, again bool,
+) (*thread.CodeSent, []byte, error) {
 	ctx, code := c.Context(), t.OwnedCode()
 	tip, err := repo.Branch(ctx, t.Branch)
 	if err == nil && tip == "" && code.State == thread.CodeReady && !t.Status.Terminated() {
@@ -125,13 +127,6 @@ func send(c *app.Call, repo *git.Repo, t thread.Thread, travel app.Travel, again
 		if err != nil {
 			next.Includes = false // git does not have it
 		}
-	}
-	if was := code.Sent; code.Machine == next.Machine && was != nil {
-		next.Was = was.Was
-		if was.Tip != next.Tip {
-			next.Was = append([]string{was.Tip}, slices.DeleteFunc(slices.Clone(was.Was), func(tip string) bool { return tip == was.Tip })...)
-		}
-		next.Was = next.Was[:min(len(next.Was), thread.MostSentTips)]
 	}
 	if code.Machine != next.Machine && !again {
 		known, err := isSent(ctx, repo, code, tip)
@@ -310,7 +305,8 @@ func warnOfHeld(c *app.Call, repo *git.Repo, id thread.ThreadID, sent thread.Cod
 // forward to the thread's own, unless a worktree has that checked out, or leslie did not make it. tips has
 // where the refs are, fetch fetches a branch with git.
 func bring(
-	c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeSent, tips map[string]git.Commit, fetch func(branch string) error,
+	c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeSent, tips map[string]git.Commit,
+	fetch func(branch string) error,
 ) error {
 	ctx, own := c.Context(), "refs/heads/"+t.Branch
 	tip, came := git.Commit(sent.Tip), git.MachineRef(sent.Machine, t.Branch)
@@ -356,7 +352,9 @@ func unlessMoved(err error) error {
 
 // commitsCome adds to the repository what another machine has sent, if it is not there. Errors:
 // a *notCome.
-func commitsCome(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeSent, fetch func(branch string) error) error {
+func commitsCome(
+	c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeSent, fetch func(branch string) error,
+) error {
 	ctx := c.Context()
 	at, err := repo.Resolve(ctx, sent.Tip)
 	if err != nil || at != "" {
@@ -386,7 +384,8 @@ func commitsCome(c *app.Call, repo *git.Repo, t thread.Thread, sent thread.CodeS
 			return err
 		}
 	}
-	hint := all + " brings what the others have pushed; then repeat the call. What that does not bring has to be pushed on " + sent.Machine + " first"
+	hint := all + " brings what the others have pushed; then repeat the call. What that does not bring has to be pushed on " +
+		sent.Machine + " first"
 	reason := lacks.Error()
 	if sent.Bundle == "" {
 		reason = "no branch that was fetched has its commit " + sent.Tip[:12]

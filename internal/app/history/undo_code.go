@@ -14,7 +14,6 @@ import (
 	"leslie/internal/fact"
 	"leslie/internal/git"
 	"leslie/thread"
-	"leslie/warnings"
 )
 
 // This file takes back code that a merge has landed, before its records are: an undo that
@@ -290,24 +289,12 @@ func (u *Undoing) takeBackCode() error {
 		u.result.Code.MergeAgain = landedAgain(*m)
 	}
 	if err == nil && (how == git.ByRevert || how == git.AlreadyReverted) && !u.dryRun {
-		u.warnUnpushed(repo, l.Branch)
+		if tip, err := repo.Branch(u.c.Context(), l.Branch); err == nil && tip != "" {
+			code.WarnNotPushed(u.c, l.Branch, tip)
+		}
 		err = u.findBases(repo, *l)
 	}
 	return err
-}
-
-// warnUnpushed adds W511, in a project on several machines, for a branch whose revert no remote of git has.
-func (u *Undoing) warnUnpushed(repo *git.Repo, branch string) {
-	if u.c.Project().Link() == nil {
-		return
-	}
-	tip, err := repo.Branch(u.c.Context(), branch)
-	if err != nil || tip == "" {
-		return
-	}
-	if pushed, err := repo.OnRemote(u.c.Context(), tip); err == nil && !pushed {
-		u.c.Warn(warnings.BranchNotPushed.New(fact.Of("branch", branch), fact.Of("commit", tip)))
-	}
 }
 
 // repoToChange opens the repository, whose branches change before that is recorded: whoever may not record it is

@@ -43,7 +43,8 @@ func foresee(c *app.Call, at landsAt, in Request, item *Item) error {
 		return err
 	}
 	for _, machine := range item.NotHere {
-		item.Waits = append(item.Waits, "what "+machine+" has of its commits is not here: leslie code "+string(at.thread.ID)+" says what brings it")
+		item.Waits = append(item.Waits, "what "+machine+" has of its commits is not here: leslie code "+
+			string(at.thread.ID)+" says what brings it")
 	}
 	if item.Merge.Reused > 0 {
 		item.Waits = append(item.Waits, "the decisions of the landing that was undone are shown once more; the same line again lands with them")

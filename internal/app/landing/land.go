@@ -438,7 +438,8 @@ func ready(c *app.Call) (ids []string, err error) {
 	if _, err := c.View(func(s *thread.State) error {
 		done = nil
 		for _, t := range s.ThreadsWithCode() {
-			if owned := t.OwnedCode(); t.Status == thread.Completed && owned.IsCheckedOut() && t.MayLand() && len(owned.FailedChecks()) == 0 {
+			owned := t.OwnedCode()
+			if t.Status == thread.Completed && owned.IsCheckedOut() && t.MayLand() && len(owned.FailedChecks()) == 0 {
 				done = append(done, string(t.ID))
 			}
 		}

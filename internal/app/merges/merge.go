@@ -330,8 +330,7 @@ func finishMerge(c *app.Call, s *merging.Session) (*Result, error) {
 	return result, err
 }
 
-// warnUnpushed warns, in a project on several machines, of a branch with landed code that
-// no remote of git has (W511).
+// warnUnpushed is code.WarnNotPushed for landed code that does not go with a thread.
 func warnUnpushed(c *app.Call, d *Result) {
 	if c.Project().Link() == nil || d == nil || d.Code == nil || !d.Code.Landed || d.Code.Commit == nil {
 		return
@@ -341,13 +340,7 @@ func warnUnpushed(c *app.Call, d *Result) {
 			return // it goes with the thread
 		}
 	}
-	repo, err := code.OpenRepo(c)
-	if err != nil {
-		return
-	}
-	if pushed, err := repo.OnRemote(c.Context(), git.Commit(*d.Code.Commit)); err == nil && !pushed {
-		c.Warn(warnings.BranchNotPushed.New(fact.Of("branch", d.Code.Branch), fact.Of("commit", *d.Code.Commit)))
-	}
+	code.WarnNotPushed(c, d.Code.Branch, git.Commit(*d.Code.Commit))
 }
 
 // ListRequest lists pending merges.

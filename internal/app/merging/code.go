@@ -187,7 +187,8 @@ func (in *codeInputs) isDecidedHere(p *Planning) error {
 	if p.looking || code.Tip == "" || p.call.Machine == "" || code.Machine == p.call.Machine {
 		return nil
 	}
-	if has, err := in.repo.Contains(in.ctx, in.was, git.Commit(code.Tip)); has || in.ctx.Err() != nil { // an error: it is not here
+	has, err := in.repo.Contains(in.ctx, in.was, git.Commit(code.Tip)) // an error if it is not here
+	if has || in.ctx.Err() != nil {
 		return err
 	}
 	return codes.MergePending.New(fact.Of("target", p.record.Target), fact.Of("mergeId", p.record.ID)).
@@ -384,7 +385,7 @@ func (in *codeInputs) addPushed(p *Planning, source *codeSource, worktrees []git
 	case forward:
 		p.call.Warn(warnings.UpstreamMerged.New(fact.Of("threadId", source.ID), fact.Of("branch", source.Branch), fact.Of("upstream", u.Name), fact.Of("count", u.Ahead)))
 	default:
-		brings := in.repo.Brings(in.ctx, source.tip, u)
+		brings := Bringing(in.ctx, in.repo, source.Thread, p.call.Machine, source.tip, u)
 		next := external.Line(append([]string{"git"}, brings...)...) + " on " + source.Branch
 		if i := slices.IndexFunc(worktrees, func(w git.Listed) bool { return w.Branch == source.Branch && !w.Missing }); i >= 0 {
 			next = external.Line(append([]string{"git", "-C", worktrees[i].Dir}, brings...)...)
@@ -392,6 +393,19 @@ func (in *codeInputs) addPushed(p *Planning, source *codeSource, worktrees []git
 		p.call.Warn(source.CodeBehind(u.Name, u.Ahead, next))
 	}
 	return nil
+}
+
+// Bringing returns the arguments of git that bring the branch of a thread, at its tip on a machine, what others have of
+// it: a merge, or a move to there if they have made anew all that is here.
+func Bringing(
+	ctx context.Context, repo *git.Repo, t thread.Thread, machine string, tip git.Commit, u git.Upstream,
+) []string {
+	for _, sent := range t.OwnedCode().AllSent() {
+		if sent.Machine != machine && sent.Tip == string(u.Commit) && slices.Contains(sent.Was, string(tip)) {
+			return []string{"reset", "--keep", u.Name}
+		}
+	}
+	return repo.Brings(ctx, tip, u)
 }
 
 // moveForward lets a branch that is behind its upstream, as it was fetched last, move forward

@@ -29,8 +29,8 @@ type ExportResult struct {
 // files (importing/export.go has the format). It holds the threads' files in memory, so
 // that they are those of the revision. Logs, configuration and stages are not part of
 // it. Content that others have published, and that nobody looked at here, is brought first; what cannot
-// be had is W520. Errors: T202 for a thread whose folder is missing; those of reading; T510 for content that servers have
-// which do not answer, unless nobody is to be asked; T509 for a damaged blob; those of w.
+// be had is W520. Errors: T202 for a thread whose folder is missing; those of reading; T510 for content
+// of servers that do not answer, unless nobody is to be asked; T509 for a damaged blob; those of w.
 func Export(c *app.Call, w io.Writer) (*ExportResult, error) {
 	c.ReadOnly()
 	x := &exporter{c: c}
@@ -118,17 +118,17 @@ func (x *exporter) bring() error {
 	offline := x.c.Project().Link() != nil && x.c.Project().Link().Offline
 	lacking, err := StoreDoctor(x.c).BringContent(x.c.Context(), !offline)
 	if codes.Has(err, codes.RemoteUnreachable) {
-		return codes.Of(err).WithHint("Repeat the call when the servers answer; leslie --offline export writes what is here, and says what it lacks").
-			WithNext("leslie remote status")
+		return codes.Of(err).WithHint("Repeat the call when the servers answer; leslie --offline export writes what is here, " +
+			"and says what it lacks").WithNext("leslie remote status")
 	}
 	if err == nil && len(lacking.Damaged) > 0 {
-		x.c.Warn(warnings.ContentNotHere.New(fact.Of("content", named(lacking.Damaged))))
+		x.c.Warn(warnings.ContentNotHere.New(fact.Of("content", namesOf(lacking.Damaged))))
 	}
 	return err
 }
 
-// named says what names content, each once.
-func named(all []DamagedContent) (what []string) {
+// namesOf says what names content, each once.
+func namesOf(all []DamagedContent) (what []string) {
 	for _, one := range DistinctDamage(all) {
 		what = append(what, one.What)
 	}
@@ -305,17 +305,16 @@ func (r *restorer) finish() error {
 	return thread.NewState(0, nil, nil).Adopt(r.in)
 }
 
-// lacking says what content the records name that the export does not have, but for commits that machines have sent: git
-// has these.
+// lacking says what content the records name that the export does not have, but for commits that machines have sent.
 func (r *restorer) lacking() (what []string) {
 	for _, table := range thread.Tables() {
 		for _, line := range r.dump.Records[table] {
-			named, err := thread.BlobsOf(table, line.JSON)
+			blobs, err := thread.BlobsOf(table, line.JSON)
 			if err != nil {
 				continue
 			}
-			for _, b := range named {
-				if !r.blobs[string(b.ID)] && !strings.HasPrefix(b.By, "the commits of") && !slices.Contains(what, b.By) {
+			for _, b := range blobs {
+				if !r.blobs[string(b.ID)] && b.Kind != thread.BlobBundle && !slices.Contains(what, b.By) {
 					what = append(what, b.By)
 				}
 			}

@@ -133,8 +133,10 @@ func Init(ctx context.Context, env app.Environment, caller app.Caller, r app.Req
 		Root: p.Root(), Created: created, Change: app.Change{Changed: created},
 		Repository: app.Exists(filepath.Join(code.NearestGit(p.Root()), ".git")),
 	}
-	if remote, err := replica.Read(p.Root()); created && err == nil && remote != nil {
-		d.CopyOf = remote.Project
+	if created {
+		if remote, err := replica.Read(p.Root()); err == nil && remote != nil {
+			d.CopyOf = remote.Project
+		}
 	}
 	if d.Repository {
 		d.look(c)

@@ -32,8 +32,8 @@ type RemoteLeaveResult struct {
 	Old      bool            `json:"old,omitempty"`
 	Revision thread.Revision `json:"revision"`
 	// Missing has the threads whose published artifacts are not all here, Elsewhere those whose
-	// worktrees are on other machines: leslie code setup makes one of what is here of them. Lacking says what other content
-	// is not here.
+	// worktrees are on other machines: leslie code setup makes one of what is here of them. Lacking says what
+	// other content is not here.
 	Missing []thread.ThreadID `json:"missing,omitempty"`
 	Lacking []string          `json:"lacking,omitempty"`
 	// Released has the threads that somebody on this machine held, and that the others can claim now; Held those whose
@@ -95,7 +95,7 @@ func RemoteLeave(c *app.Call, _ RemoteLeaveRequest) (*RemoteLeaveResult, error) 
 	if err != nil && (c.Context().Err() != nil || !notHere(err)) {
 		return nil, err
 	}
-	d.Lacking = named(lacking.Damaged)
+	d.Lacking = namesOf(lacking.Damaged)
 	code.BringCommits(c, owners)
 	if err := c.Store().Leave(c.Context(), c.LockWait()); err != nil {
 		return nil, err

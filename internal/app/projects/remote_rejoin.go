@@ -365,21 +365,20 @@ func threadsIn(c *app.Call, dir string) ([]thread.Thread, error) {
 }
 
 // differingNotes returns the files that a store which was kept has, and which are not as the log has them: of threads
-// that the log lacks, or has others of their ids, all. Those that are only older than the log's, and what cannot be read,
-// are left out.
+// that the log lacks, or has others of their ids, all. Those that are only older than the log's, and what cannot be
+// read, are left out.
 func differingNotes(c *app.Call, kept *store.Store, alone []PartedThread) (all []KeptNotes, err error) {
-	differing := func(id thread.ThreadID, log ...store.Manifest) {
-		paths, err := kept.Compare(c.Context(), id, log[0], scope.Set{})
-		for _, older := range log[1:] {
+	differing := func(id thread.ThreadID, lists ...store.Manifest) { // that are as in none of the lists
+		var paths []string
+		for i, list := range lists {
+			differ, err := kept.Compare(c.Context(), id, list, scope.Set{})
 			if err != nil {
 				return
 			}
-			var since []string
-			since, err = kept.Compare(c.Context(), id, older, scope.Set{})
-			paths = slices.DeleteFunc(paths, func(path string) bool { return !slices.Contains(since, path) })
-		}
-		if err != nil {
-			return
+			if i == 0 {
+				paths = differ
+			}
+			paths = slices.DeleteFunc(paths, func(path string) bool { return !slices.Contains(differ, path) })
 		}
 		paths = slices.DeleteFunc(paths, func(path string) bool { // not here, or deleted
 			return !app.Exists(filepath.Join(kept.Path(store.ThreadsDir), string(id), filepath.FromSlash(path)))
@@ -445,9 +444,18 @@ func newCopy(c *app.Call, link *replica.Link, in ConnectRequest, creds []byte) (
 func partedThreads(c *app.Call, before []thread.Thread) ([]PartedThread, error) {
 	parted := []PartedThread{}
 	now, err := threadsOf(c)
+	objectives := map[thread.ObjectiveID]bool{}
+	if err == nil {
+		_, err = c.View(func(s *thread.State) error {
+			for _, o := range s.ObjectivesInOrder() {
+				objectives[o.ID] = true
+			}
+			return nil
+		})
+	}
 	for _, t := range before {
 		one := PartedThread{ThreadID: t.ID, Title: t.Title}
-		if hasObjective(c, t.ObjectiveID) {
+		if objectives[t.ObjectiveID] {
 			one.ObjectiveID = t.ObjectiveID
 		}
 		at := slices.IndexFunc(now, func(other thread.Thread) bool { return other.ID == t.ID })
@@ -483,8 +491,8 @@ func partedThreads(c *app.Call, before []thread.Thread) ([]PartedThread, error) 
 	return parted, err
 }
 
-// goesOn reports whether somebody on another machine works on a thread of the log, or has sent commits of it that did not
-// land here with tip.
+// goesOn reports whether somebody on another machine works on a thread of the log, or has sent commits of it that did
+// not land here with tip.
 func goesOn(c *app.Call, t thread.Thread, tip string) bool {
 	if held := t.Held(c.Now()); held != nil && !c.Project().IsHere(held.Holder) {
 		return true
@@ -499,15 +507,6 @@ func goesOn(c *app.Call, t thread.Thread, tip string) bool {
 	}
 	has, err := repo.Contains(c.Context(), git.Commit(tip), git.Commit(sent.Tip))
 	return err != nil || !has // an error: it is not here
-}
-
-// hasObjective reports whether the log has an objective.
-func hasObjective(c *app.Call, id thread.ObjectiveID) (has bool) {
-	_, _ = c.View(func(s *thread.State) error {
-		_, has = s.Objectives.Peek(string(id))
-		return nil
-	})
-	return has
 }
 
 // landingUnknown is the commit of a thread's code that landed, if the log has the thread, which goes on there, without

@@ -481,9 +481,12 @@ func (m *codeSpawn) start(in *SpawnRequest, parent thread.Thread) error {
 		revision, from = "refs/heads/"+parent.Branch, parent
 	}
 	ctx := m.c.Context()
-	commit, err := m.repo.Resolve(ctx, revision)
-	if from.OwnedCode() != nil && err == nil {
+	var commit git.Commit
+	var err error
+	if from.ID != "" {
 		commit, err = m.tipOf(from)
+	} else {
+		commit, err = m.repo.Resolve(ctx, revision)
 	}
 	if err != nil {
 		return err

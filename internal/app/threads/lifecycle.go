@@ -201,13 +201,13 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.CheckResults, lef
 		code.TellOverlaps(c, ended)
 		if completed {
 			TellArtifactOverlaps(c, d.ThreadID)
-			if owner && in.Action == thread.Done {
-				warnOfLeftHere(c, d.ThreadID)
-			}
 			if owner && !c.InBatch() && !in.Landed {
-				amount, notHere := code.AmountHere(c, d.ThreadID)
+				standing, amount := code.StandingOf(c, d.ThreadID)
 				if d.Changes = amount; amount != nil && amount.Commits == 0 {
-					d.NotHere = notHere
+					d.NotHere = standing.NotSent
+				}
+				if standing != nil && standing.State == thread.CodeElsewhere && standing.Left != nil {
+					warnOfLeft(c, *standing.Left)
 				}
 			}
 		}
@@ -223,28 +223,20 @@ func changeStatus(c *app.Call, in LifecycleRequest, found code.CheckResults, lef
 	return d, err
 }
 
-// warnOfLeftHere adds W810 for a thread whose code is on another machine if this one has commits or files of it alone: they
-// are not part of what was completed.
-func warnOfLeftHere(c *app.Call, id thread.ThreadID) {
-	t, err := code.Owner(c, string(id), thread.CodeElsewhere)
-	if err != nil {
-		return
+// warnOfLeft adds W810 for a completed thread whose code is on another machine, and of which this one has commits or files
+// alone: they are not part of what was completed.
+func warnOfLeft(c *app.Call, left app.CodeLeft) {
+	var reasons []string
+	if left.Commits > 0 {
+		reasons = append(reasons, fact.Plural(left.Commits, "commit")+" on "+left.Branch+" of this machine alone")
 	}
-	aside := code.LookAside(c, t)
-	defer aside.End()
-	for _, left := range aside.LeftHere() {
-		var reasons []string
-		if left.Commits > 0 {
-			reasons = append(reasons, fact.Plural(left.Commits, "commit")+" on "+left.Branch+" of this machine alone")
-		}
-		if left.Astray > 0 {
-			reasons = append(reasons, fact.Plural(left.Astray, "commit")+" in "+left.Worktree+" that no branch has")
-		}
-		if left.Files > 0 {
-			reasons = append(reasons, fact.Plural(left.Files, "file")+" not committed in "+left.Worktree)
-		}
-		c.Warn(warnings.CodeUnfinished.New(fact.Of("threadId", id), fact.Of("reason", strings.Join(reasons, ", "))))
+	if left.Astray > 0 {
+		reasons = append(reasons, fact.Plural(left.Astray, "commit")+" in "+left.Worktree+" that no branch has")
 	}
+	if left.Files > 0 {
+		reasons = append(reasons, fact.Plural(left.Files, "file")+" not committed in "+left.Worktree)
+	}
+	c.Warn(warnings.CodeUnfinished.New(fact.Of("threadId", left.ThreadID), fact.Of("reason", strings.Join(reasons, ", "))))
 }
 
 // warnOpenChildren adds W107 for a thread that ended before its children.

@@ -53,7 +53,8 @@ func (b Blobs) Blob(id thread.BlobID) ([]byte, error) {
 // orElsewhere is what was read of a blob, or, if it is missing or damaged, what the disk says is its
 // content elsewhere.
 func orElsewhere(disk saferoot.Disk, id thread.BlobID, data []byte, err error) ([]byte, error) {
-	if err == nil || disk.Elsewhere == nil || !Valid(id) || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrDamaged) {
+	lost := errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrDamaged)
+	if !lost || disk.Elsewhere == nil || !Valid(id) {
 		return data, err
 	}
 	found, failed := disk.Elsewhere(string(id))

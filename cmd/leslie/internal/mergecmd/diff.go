@@ -103,7 +103,8 @@ func partName(c *code.Changes, part code.Part) string {
 	case code.AstrayPart:
 		return "code committed in " + c.Worktree + " that " + c.Branch + " lacks, " + fact.Plural(part.Commits, "commit")
 	case code.PushedPart:
-		return "code on " + part.Upstream + " that " + c.Branch + " lacks, and that a landing brings, too, " + fact.Plural(part.Commits, "commit")
+		return "code on " + part.Upstream + " that " + c.Branch + " lacks, and that a landing brings, too, " +
+			fact.Plural(part.Commits, "commit")
 	case code.UncommittedPart:
 		return "code not committed in " + c.Worktree
 	}

@@ -28,7 +28,8 @@ func (d initText) Text(p *page.Page) {
 	}
 	switch {
 	case d.CopyOf != "":
-		p.Line("made the copy of %s in %s/%s again; its records come from the project's servers", d.CopyOf, d.Root, app.StoreFolder)
+		p.Line("made the copy of %s in %s/%s again; its records come from the project's servers",
+			d.CopyOf, d.Root, app.StoreFolder)
 	case d.Created:
 		p.Line("created the store in %s/%s", d.Root, app.StoreFolder)
 	case d.Changed:

@@ -48,7 +48,8 @@ func runTUI(c *cli.Call) (cli.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := threads.Overview(project.Call(c.Ctx, c.Caller(), readOnlyRequest()), threads.OverviewRequest{}); err != nil {
+	look := project.Call(c.Ctx, c.Caller(), readOnlyRequest())
+	if _, err := threads.Overview(look, threads.OverviewRequest{}); err != nil {
 		return nil, err
 	}
 	if !c.Env.StdinTTY || !c.PersonReads(c.Env.StdoutTTY) || c.Who.NoInput {

@@ -422,7 +422,8 @@ func standingText(p *page.Page, id thread.ThreadID, i *code.Item) {
 	}
 	if i.Pushed != nil {
 		next := cmp.Or(i.Pushed.Next, "git merge "+i.Pushed.Upstream+", in its worktree")
-		p.Line("not in it: %s has %s that %s lacks (%s)", i.Pushed.Upstream, fact.Plural(i.Pushed.Commits, "commit"), i.Branch, next)
+		p.Line("not in it: %s has %s that %s lacks (%s)",
+			i.Pushed.Upstream, fact.Plural(i.Pushed.Commits, "commit"), i.Branch, next)
 	}
 	if i.BranchGone && i.Restorable {
 		p.Line("now: %s (leslie code restore %s)", i.Standing(), id)
