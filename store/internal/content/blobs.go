@@ -59,6 +59,8 @@ func orElsewhere(disk saferoot.Disk, id thread.BlobID, data []byte, err error) (
 	}
 	found, failed := disk.Elsewhere(string(id))
 	switch {
+	case failed != nil && errors.Is(err, ErrDamaged): // nobody has it whole, or can be asked
+		return nil, err
 	case failed != nil:
 		return nil, saferoot.CannotRead(Path(id), failed)
 	case IDOf(found) != id:
