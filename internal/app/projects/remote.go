@@ -346,6 +346,8 @@ type ConnectResult struct {
 	Alone      []PartedThread        `json:"alone,omitempty"`
 	Notes      []KeptNotes           `json:"notes,omitempty"`
 	Operations []app.OperationRecord `json:"operations,omitempty"`
+	// Again are those of Operations whose command brings back what the log lacks of them, and nothing else does.
+	Again []thread.OperationID `json:"again,omitempty"`
 	// LastWrote is when the machine that the request names wrote last; null if it names none.
 	LastWrote *time.Time `json:"lastWrote,omitempty"`
 	// CredentialsNotKept: they are those that the environment names, of which the copy keeps none.
@@ -412,7 +414,8 @@ func Connect(ctx context.Context, env app.Environment, caller app.Caller, r app.
 	if err == nil && in.Machine != "" {
 		killed, failed := finishReplacing(c, app.KeptOwn)
 		if killed != nil { // a call before
-			d.Kept, d.Alone, d.Notes, d.Operations, d.Renewed = killed.Kept, killed.Alone, killed.Notes, killed.Operations, killed.Renewed
+			d.Kept, d.Alone, d.Notes, d.Renewed = killed.Kept, killed.Alone, killed.Notes, killed.Renewed
+			d.Operations, d.Again = killed.Operations, killed.Again
 		}
 		err = failed
 	}

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"os"
-	"slices"
 	"strings"
 
 	"leslie/codes"
 	"leslie/internal/app"
 	"leslie/internal/app/code"
+	"leslie/internal/external"
 	"leslie/internal/fact"
 	"leslie/store"
 	"leslie/store/replica"
@@ -176,18 +176,6 @@ func comeBack(c *app.Call, link *replica.Link, in ConnectRequest, creds []byte) 
 	return c, d, err
 }
 
-// doneAlone returns the operations of a store that was kept which the log lacks, oldest first, without that of leaving,
-// and the revision up to which both are the same.
-func doneAlone(c *app.Call, kept *store.Store) (alone []app.OperationRecord, common thread.Revision, err error) {
-	beyond, common, err := beyondLog(c, kept)
-	for _, op := range slices.Backward(beyond) {
-		if op.Command != "remote leave" {
-			alone = append(alone, app.OperationOf(op, ""))
-		}
-	}
-	return alone, common, err
-}
-
 // beyondLog returns the operations of a store that was kept which the log lacks, the newest first, and the revision up to
 // which both are the same.
 func beyondLog(c *app.Call, kept *store.Store) (beyond []thread.Operation, common thread.Revision, err error) {
@@ -303,6 +291,9 @@ func RemoteMove(c *app.Call, in RemoteMoveRequest) (*RemoteMoveResult, error) {
 	if _, _, err := c.Store().Head(c.Context()); err != nil {
 		if shared, failed := c.Store().Shared(c.Context()); failed == nil && shared.Common < min(shared.Own, shared.Log) {
 			rejoin := "leslie remote rejoin " + d.URL
+			if in.Credentials != "" {
+				rejoin += " --creds " + external.Word(in.Credentials)
+			}
 			return nil, codes.Of(err).WithHint("The log there went on without what only this machine has: " + rejoin +
 				" keeps that beside the project, and makes a new copy of that log").WithNext(rejoin + " --dry-run")
 		}

@@ -3,12 +3,14 @@ package projects
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"leslie/codes"
 	"leslie/internal/app"
@@ -44,6 +46,8 @@ type RemoteRejoinResult struct {
 	// Operations are those of this copy that the log lacks, oldest first; Threads those threads.
 	Operations []app.OperationRecord `json:"operations"`
 	Threads    []PartedThread        `json:"threads"`
+	// Again is ConnectResult.Again.
+	Again []thread.OperationID `json:"again,omitempty"`
 	// Notes are files of threads that the log has otherwise, or not at all.
 	Notes []KeptNotes `json:"notes,omitempty"`
 	// Renewed is how much content the log had lost, and has again from this machine.
@@ -202,7 +206,7 @@ func (d *RemoteRejoinResult) took(copied *ConnectResult) *RemoteRejoinResult {
 		return nil
 	}
 	d.Changed, d.Kept, d.Threads, d.Machine, d.Revision = true, copied.Kept, copied.Alone, copied.Machine, copied.Revision
-	d.Notes, d.Operations, d.Renewed = copied.Notes, copied.Operations, copied.Renewed
+	d.Notes, d.Operations, d.Again, d.Renewed = copied.Notes, copied.Operations, copied.Again, copied.Renewed
 	return d
 }
 
@@ -251,13 +255,62 @@ func (d *ConnectResult) settle(c *app.Call, kept string) error {
 		d.Notes, err = differingNotes(c, was, d.Alone)
 	}
 	if err == nil {
-		d.Operations, d.common, err = doneAlone(c, was)
+		err = d.lost(c, was)
 	}
 	if err != nil {
 		return err
 	}
 	d.Renewed, _ = StoreDoctor(c).RenewContent(c.Context()) // what stays away is T513 for whoever looks at it
 	return cannotWrite(kept, os.RemoveAll(filepath.Join(kept, app.UnfinishedMark)))
+}
+
+// lost finds the operations of a store that was kept which the log lacks, and those of them to do again. Errors: those
+// of reading.
+func (d *ConnectResult) lost(c *app.Call, kept *store.Store) error {
+	beyond, common, err := beyondLog(c, kept)
+	d.common = common
+	made, undone := map[string]bool{}, map[thread.OperationID]bool{}
+	for _, op := range beyond { // the newest first: an undo that was taken back undoes nothing
+		if op.Undoes != "" && !undone[op.ID] {
+			undone[op.Undoes] = true
+		}
+		for _, ch := range op.Changes {
+			if _, id, _ := strings.Cut(ch.Record, "/"); thread.Absent(ch.Before) {
+				made[id] = true
+			}
+		}
+	}
+	for _, op := range slices.Backward(beyond) {
+		if op.Command == "remote leave" {
+			continue
+		}
+		d.Operations = append(d.Operations, app.OperationOf(op, ""))
+		if !undone[op.ID] && isDoneAgain(op, made) && !d.otherInLog(op.ThreadID) {
+			d.Again = append(d.Again, op.ID)
+		}
+	}
+	return err
+}
+
+// isDoneAgain reports whether somebody who wants the effect of an operation that the log lacks calls its command again.
+// What belongs to a machine (claims, runs, worktrees), files (KeptNotes), threads and landings (PartedThread) come back
+// otherwise. made has the records that only the operations that were lost made: what is about one of them, but for a
+// thread, begins with making that again.
+func isDoneAgain(op thread.Operation, made map[string]bool) bool {
+	switch op.Command {
+	case "ask", "comment", "inject", "transfer", "reference", "update", "done", "cancel", "suspend", "resume", "reopen",
+		"archive", app.DropCommand, "objective create", "objective done", "objective cancel":
+		return true
+	case "answer", "approve", "deny", "revoke", "comment resolve", "reference remove":
+		var params struct{ Operands []string }
+		return json.Unmarshal(op.Params, &params) == nil && len(params.Operands) > 0 && !made[params.Operands[0]]
+	}
+	return false
+}
+
+// otherInLog reports whether the log has another thread of that id.
+func (d *ConnectResult) otherInLog(id thread.ThreadID) bool {
+	return slices.ContainsFunc(d.Alone, func(p PartedThread) bool { return p.ThreadID == id && p.Other })
 }
 
 // finishReplacing ends what a call of replaceCopy began that was killed behind the exchange; nil for nothing. Errors: those

@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
+
+	"leslie/internal/external"
+	"leslie/thread"
 )
 
 // CommandTable has all commands by name, in the order of help.
@@ -86,4 +90,75 @@ func aliasesOf(all []*Command) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// maxLineOf is how many bytes a line of LineOf has at most: longer ones are no help to whoever reads them.
+const maxLineOf = 400
+
+// LineOf is the line that does again what an operation of the journal did, from its command, thread and parameters, for
+// somebody who decides that anew: without --wait and --yes, and the flags of all commands. "" where it would be long or
+// have several lines, or where the parameters have more than a line has.
+func (t CommandTable) LineOf(command string, id thread.ThreadID, recorded json.RawMessage) string {
+	words := strings.Fields(command)
+	cmd := t.named(words)
+	params := map[string]any{}
+	if cmd == nil || len(recorded) > 0 && json.Unmarshal(recorded, &params) != nil {
+		return ""
+	}
+	operands, flags := texts(params["operands"]), 0
+	for _, o := range Options(slices.Concat(cmd.Flags, cmd.Further)) {
+		value, has := params[camel(o.Name)]
+		if !has {
+			value, has = params[strings.ReplaceAll(o.Name, "-", "_")] // as tools name it
+		}
+		switch {
+		case !has:
+			continue
+		case o.Name == "wait" || o.Name == "yes":
+		case o.Typed().Toggle:
+			if value == true {
+				words = append(words, "--"+o.Name)
+			}
+		default:
+			for _, text := range texts(value) {
+				words = append(words, "--"+o.Name, text)
+			}
+		}
+		flags++
+	}
+	for _, name := range []string{"operands", "thread", "action"} { // the last is a tool's name of the command
+		if _, has := params[name]; has {
+			flags++
+		}
+	}
+	switch {
+	case flags < len(params):
+		return ""
+	case len(operands) > 0 || id == "":
+	case slices.ContainsFunc(cmd.Operands, func(o Operand) bool { return o.IDs == ThreadIDs }):
+		operands = []string{string(id)}
+	}
+	if slices.ContainsFunc(operands, func(o string) bool { return strings.HasPrefix(o, "-") }) {
+		words = append(words, "--")
+	}
+	line := external.Line(append(append([]string{"leslie"}, words...), operands...)...)
+	if len(line) > maxLineOf || strings.Contains(line, "\n") {
+		return ""
+	}
+	return line
+}
+
+// texts are the texts of a recorded value.
+func texts(value any) (all []string) {
+	switch value := value.(type) {
+	case string:
+		return []string{value}
+	case []any:
+		for _, one := range value {
+			if text, ok := one.(string); ok {
+				all = append(all, text)
+			}
+		}
+	}
+	return all
 }

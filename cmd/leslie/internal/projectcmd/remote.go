@@ -14,6 +14,7 @@ import (
 	"leslie/internal/app/projects"
 	"leslie/internal/external"
 	"leslie/internal/fact"
+	"leslie/thread"
 )
 
 // This file implements the commands about projects on several machines.
@@ -192,7 +193,8 @@ func RemoteRestore() *cli.Command {
 
 type remoteRejoinText struct {
 	*projects.RemoteRejoinResult
-	url string // as the caller named it
+	commands cli.CommandTable
+	line     string // of the same command without --dry-run
 }
 
 func (d remoteRejoinText) Text(p *page.Page) {
@@ -201,12 +203,13 @@ func (d remoteRejoinText) Text(p *page.Page) {
 	}
 	p.Line("what the log lacks, since revision %d:", d.Common)
 	operationsTable(p, d.Operations)
-	partedText(p, d.Threads)
 	if !d.Changed {
-		p.Line("next: %s  (keeps this copy beside the project, and makes a new one of the log)",
-			strings.TrimSpace("leslie remote rejoin "+d.url))
+		p.Line("next: %s  (keeps this copy beside the project, makes a new one of the log, and names the threads, "+
+			"branches and notes that differ)", d.line)
 		return
 	}
+	partedText(p, d.Threads)
+	againText(p, d.commands, d.Kept, d.Operations, d.Again)
 	p.Line("the copy as it was: leslie -C %s --offline history", p.Place(d.Kept))
 	keptNotesText(p, d.Kept, d.Notes)
 	if d.Renewed > 0 {
@@ -221,6 +224,29 @@ func operationsTable(p *page.Page, operations []app.OperationRecord) {
 		rows = append(rows, []string{string(op.OperationID), p.At(op.Time), op.Command, string(app.OrZero(op.ThreadID))})
 	}
 	p.Table("OPERATION TIME COMMAND THREAD", rows)
+}
+
+// againText shows the lines of operations that the log lacks, for whoever wants their effect again.
+func againText(p *page.Page, commands cli.CommandTable, kept string, operations []app.OperationRecord,
+	again []thread.OperationID,
+) {
+	last := ""
+	for _, op := range operations {
+		if !slices.Contains(again, op.OperationID) {
+			continue
+		}
+		line := commands.LineOf(op.Command, app.OrZero(op.ThreadID), op.Params)
+		if line == "" {
+			line = fmt.Sprintf("%s, as leslie -C %s --offline show %s has it", op.Command, p.Place(kept), op.OperationID)
+		}
+		if last == "" {
+			p.Line("to do again what you still want of it, in this order:")
+		}
+		if line != last { // a drop is several operations
+			p.Line("  %s", line)
+		}
+		last = line
+	}
 }
 
 // keptNotesText says where the notes are of a store that was kept, and which of them the project has otherwise.
@@ -295,9 +321,23 @@ func RemoteRejoin() *cli.Command {
 			in := projects.RemoteRejoinRequest{URL: c.Operand(0), Credentials: absolute(c, c.Text("creds")), DryRun: c.On("dry-run")}
 			checkURL(c, in.Faults)
 			return cli.RunUseCase(c, projects.RemoteRejoin, in,
-				func(d *projects.RemoteRejoinResult) cli.Data { return remoteRejoinText{d, c.Operand(0)} })
+				func(d *projects.RemoteRejoinResult) cli.Data {
+					return remoteRejoinText{d, c.Env.Commands, rejoinLine(c)}
+				})
 		},
 	}
+}
+
+// rejoinLine is a line of remote rejoin without --dry-run.
+func rejoinLine(c *cli.Call) string {
+	words := []string{"leslie", "remote", "rejoin"}
+	if url := c.Operand(0); url != "" {
+		words = append(words, url)
+	}
+	if c.Has("creds") {
+		words = append(words, "--creds", c.Text("creds"))
+	}
+	return external.Line(words...)
 }
 
 type remoteStatusText struct{ *projects.RemoteStatusResult }
@@ -551,7 +591,8 @@ func RemoteMove() *cli.Command {
 
 type connectText struct {
 	*projects.ConnectResult
-	url string
+	commands cli.CommandTable
+	url      string
 }
 
 func (d connectText) Text(p *page.Page) {
@@ -567,6 +608,7 @@ func (d connectText) Text(p *page.Page) {
 		operationsTable(p, d.Operations)
 		keptNotesText(p, d.Kept, d.Notes)
 		partedText(p, d.Alone)
+		againText(p, d.commands, d.Kept, d.Operations, d.Again)
 	}
 	if d.LastWrote != nil {
 		p.Line("%s wrote last at %s: if another machine goes on under that name, both are one holder", d.Machine, p.At(*d.LastWrote))
@@ -609,7 +651,7 @@ func Connect() *cli.Command {
 			if d == nil {
 				return nil, err
 			}
-			return connectText{d, c.Operand(0)}, err
+			return connectText{d, c.Env.Commands, c.Operand(0)}, err
 		},
 	}
 }
