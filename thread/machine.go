@@ -27,11 +27,15 @@ type CodeSent struct {
 	At          time.Time `json:"at"`
 	// Held is the commit that the branch had when the machine last tried in vain to send it, "" if it sent that.
 	Held string `json:"held,omitempty"`
+	// Astray is the last of the commits that its worktree had beside the branch, and that stayed there; "" for none.
+	Astray string `json:"astray,omitempty"`
 	// Was has where the branch was when it was sent before, the newest first, at most mostSentTips: who is there has
-	// nothing that this machine did not know.
+	// nothing that this machine did not have on its branch, too.
 	Was []string `json:"was,omitempty"`
-	// Includes: Tip has what the machine had sent that had the code before. It is not recorded.
+	// Includes: Tip has what the machine had sent that had the code before, Had: the branch was there. They are not
+	// recorded.
 	Includes bool `json:"-"`
+	Had      bool `json:"-"`
 
 	Unknown Unknown `json:"-"`
 }
@@ -132,7 +136,7 @@ func (s *State) recordsThread(recorded []byte, t Thread) Thread {
 
 // SentCode records what a machine has sent to the others of a thread's branch: of the thread's own
 // commits, if the code is there, else of those that this machine has besides. What the machine that had the
-// code before has not committed stays recorded, and what it has sent that the branch lacks now, as after a rebase.
+// code before has not committed, or has on no branch, stays recorded, and what it has sent that the branch lacks now, as after a rebase.
 func (s *State) SentCode(id ThreadID, sent CodeSent) {
 	t, ok := s.Threads.Peek(string(id))
 	if !ok || t.OwnedCode() == nil {
@@ -141,16 +145,20 @@ func (s *State) SentCode(id ThreadID, sent CodeSent) {
 	t.Code = slices.Clone(t.Code)
 	code := &t.Code[0]
 	if code.SentBeside = code.besides(sent.Machine); code.Machine == sent.Machine {
-		if was := code.Sent; was != nil && was.Machine != sent.Machine && (was.Uncommitted > 0 || !sent.Includes) {
+		was := code.Sent
+		others := was != nil && was.Machine != sent.Machine
+		if others && (was.Uncommitted > 0 || was.Astray != "" || !sent.Includes) {
 			code.SentBeside = append(code.SentBeside, *was)
 		}
-		sent.Includes = false
-		sent.Was = code.Sent.tipsBefore(sent.Tip)
+		if sent.Was = nil; !others || sent.Includes || sent.Had {
+			sent.Was = was.tipsBefore(sent.Tip)
+		}
+		sent.Includes, sent.Had = false, false
 		code.Sent = &sent
 	} else {
 		if was := code.Sent; was != nil && was.Machine == sent.Machine { // of its worktree it says what holds now
 			older := *was
-			older.Uncommitted, code.Sent = 0, &older
+			older.Uncommitted, older.Astray, code.Sent = 0, "", &older
 		}
 		code.SentBeside = append(code.SentBeside, sent)
 	}
@@ -172,6 +180,14 @@ func (sent *CodeSent) tipsBefore(tip string) []string {
 // besides is what machines have sent besides the thread's own commits, without one of them.
 func (c *Code) besides(machine string) []CodeSent {
 	return slices.DeleteFunc(slices.Clone(c.SentBeside), func(s CodeSent) bool { return s.Machine == machine })
+}
+
+// SentBefore are the commits at which the branch was when the thread's own commits were sent before.
+func (c *Code) SentBefore() []string {
+	if c.Sent == nil {
+		return nil
+	}
+	return c.Sent.Was
 }
 
 // AllSent is what has been sent of a branch, the thread's own commits first.

@@ -66,7 +66,7 @@ func TestAnotherMachineSeesNoFolders(t *testing.T) {
 
 func TestWhatWasSentStaysUntilTheBranchHasIt(t *testing.T) {
 	t.Parallel()
-	for _, includes := range []bool{true, false} {
+	for _, one := range []struct{ includes, had bool }{{true, true}, {false, true}, {false, false}} {
 		w := withThreads(t)
 		w.atHome("laptop", "a")
 		w.SentCode("a", thread.CodeSent{Tip: "1", Machine: "laptop"})
@@ -74,9 +74,12 @@ func TestWhatWasSentStaysUntilTheBranchHasIt(t *testing.T) {
 		w.State = w.on("tower")
 		_, err := w.BringCode("a", "/other", "/other.worktrees/a", w.stamp(thread.User))
 		require.NoError(t, err)
-		w.SentCode("a", thread.CodeSent{Tip: "2", Machine: "tower", Includes: includes})
+		w.SentCode("a", thread.CodeSent{Tip: "2", Machine: "tower", Includes: one.includes, Had: one.had})
 		want := []thread.CodeSent{{Tip: "2", Machine: "tower", Was: []string{"1"}}}
-		if !includes {
+		if !one.had { // it never had that on its branch: there is no before
+			want[0].Was = nil
+		}
+		if !one.includes {
 			want = append(want, thread.CodeSent{Tip: "1", Machine: "laptop"})
 		}
 		seen, _ := w.Threads.Get("a")

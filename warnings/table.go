@@ -527,6 +527,15 @@ var table = [...]Entry{
 		Hint:        "Read them with leslie comments; leslie comment resolve closes one that was acted on",
 	},
 	{
+		Code: BranchReplaced, Name: "BranchReplaced", Kind: "branch_replaced",
+		Title:    "Branch replaced",
+		Template: "'{branch}' is now what {machine} made of its commits; it was at {was} here",
+		Context:  []string{"threadId", "branch", "was", "machine"},
+		Explanation: "The other machine had all commits that were here, and has rebased, amended or squashed them. The branch " +
+			"here follows it.",
+		Hint: "git branch NAME COMMIT keeps the commits that were here, git diff shows what differs",
+	},
+	{
 		Code: RequestReplayed, Name: "RequestReplayed", Kind: "request_replayed",
 		Title:       "Request replayed",
 		Template:    "This request was answered before; nothing was changed",

@@ -80,6 +80,7 @@ const (
 	CommitsNotHere       Code = "W816"
 	UncommittedElsewhere Code = "W817"
 	CommentsOpen         Code = "W818"
+	BranchReplaced       Code = "W819"
 	RequestReplayed      Code = "W901"
 )
 

@@ -264,6 +264,12 @@ func (r *Repo) FastForwards(ctx context.Context, branch string) (map[Commit]bool
 	return r.commits(ctx, command{args: args})
 }
 
+// HasBeenAt reports whether a branch is at a commit, or was there as far back as git keeps its moves.
+func (r *Repo) HasBeenAt(ctx context.Context, branch string, at Commit) (bool, error) {
+	places, err := r.commits(ctx, command{args: []string{"rev-list", "--walk-reflogs", "refs/heads/" + branch, "--"}})
+	return places[at], err
+}
+
 // commits returns the commits that git prints.
 func (r *Repo) commits(ctx context.Context, c command) (map[Commit]bool, error) {
 	out, err := r.at(ctx, c)

@@ -59,6 +59,20 @@ var (
 	ErrGap = errors.New("no server has it whole")
 )
 
+// TooFewError is an ErrUnreachable of servers that are there, and do not answer for the log.
+type TooFewError struct{ Cause error }
+
+// Error says what is likely.
+func (e *TooFewError) Error() string {
+	return "the servers that are there do not answer for the log; too few of them may be"
+}
+
+// Is reports whether it is of a kind: ErrUnreachable.
+func (e *TooFewError) Is(target error) bool { return target == ErrUnreachable }
+
+// Unwrap returns the cause.
+func (e *TooFewError) Unwrap() error { return e.Cause }
+
 // LoginError is an ErrDenied of an engine that accepts the caller's credentials for nothing
 // at all: they are wrong, have expired or were revoked, or there are none.
 type LoginError struct {

@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 
@@ -45,13 +46,21 @@ func Error(ctx context.Context, err error, op thread.OperationID) error {
 		return lost(codes.RemoteDiverged.Wrap(err, fact.Of("reason", "there is no log of this project")))
 	}
 	if Untrusted(err) {
-		return codes.RemoteUnreachable.Wrap(err, reason).WithHint(CertificateHint)
+		return codes.RemoteUnreachable.Wrap(err, reason).WithHint(CertificateHint(err))
 	}
 	return codes.RemoteUnreachable.Wrap(err, reason)
 }
 
 // CertificateHint says what to do about servers whose certificate this machine does not trust.
-const CertificateHint = "If it is signed by itself or by an authority of your own, append the certificate of that to the file of " +
+func CertificateHint(err error) string {
+	if name, ok := errors.AsType[x509.HostnameError](err); ok {
+		return fmt.Sprintf("The certificate is not for %s: use an address that it names (leslie remote move URL where this "+
+			"machine has the project), or have one made that names this one", name.Host)
+	}
+	return untrustedHint
+}
+
+const untrustedHint = "If it is signed by itself or by an authority of your own, append the certificate of that to the file of " +
 	"credentials that --creds names (leslie remote move URL --creds FILE takes it where this machine has the project); " +
 	"SSL_CERT_FILE names one for a single call"
 
@@ -91,6 +100,9 @@ func Reason(err error) string {
 	}
 	if e := codes.Of(err); e != nil && e.Facts().Text("reason") != "" {
 		return e.Facts().Text("reason")
+	}
+	if few, ok := errors.AsType[*ledger.TooFewError](err); ok {
+		return few.Error()
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer within " + AskFor.String()

@@ -9,8 +9,10 @@ import (
 
 	"leslie/codes"
 	"leslie/internal/app"
+	"leslie/internal/fact"
 	"leslie/internal/git"
 	"leslie/thread"
+	"leslie/warnings"
 )
 
 // This file makes a worktree on this machine for code whose worktree is on another one: in the
@@ -165,7 +167,17 @@ func takeAnew(c *app.Call, repo *git.Repo, t thread.Thread, tip git.Commit) (tak
 	if at, err := repo.Resolve(c.Context(), sent.Tip); err != nil || at == "" {
 		return false
 	}
-	return repo.MoveTo(c.Context(), git.Landing{Branch: t.Branch, Old: tip, New: git.Commit(sent.Tip)}) == nil
+	if repo.MoveTo(c.Context(), git.Landing{Branch: t.Branch, Old: tip, New: git.Commit(sent.Tip)}) != nil {
+		return false
+	}
+	warnMadeAnew(c, t, tip)
+	return true
+}
+
+// warnMadeAnew adds W819 for the branch of a thread that was at tip, and is now where madeAnew says.
+func warnMadeAnew(c *app.Call, t thread.Thread, tip git.Commit) {
+	c.Warn(warnings.BranchReplaced.New(fact.Of("threadId", t.ID), fact.Of("branch", t.Branch), fact.Of("was", string(tip)[:12]),
+		fact.Of("machine", t.OwnedCode().Sent.Machine)))
 }
 
 // madeAnew reports whether the branch of a thread was at tip, where it is here, before another machine sent it as it is

@@ -168,6 +168,9 @@ func othersKnow(code *thread.Code) []git.Commit {
 	for _, sent := range code.AllSent() {
 		known = append(known, git.Commit(sent.Tip))
 	}
+	for _, before := range code.SentBefore() {
+		known = append(known, git.Commit(before))
+	}
 	if code.Target != "" {
 		known = append(known, git.Commit(code.Target))
 	}
@@ -388,6 +391,9 @@ func besides(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commi
 	}
 	if code.State == thread.CodeElsewhere {
 		own = append(own, git.Commit(git.MachineRef(code.Machine, t.Branch)))
+	}
+	for _, before := range code.SentBefore() { // which others have had, and made anew
+		own = append(own, git.Commit(before))
 	}
 	beyond, err := commitsBeyond(ctx, repo, tip, own)
 	if err != nil || len(beyond) == 0 {

@@ -352,7 +352,7 @@ func (item *Item) look(ctx context.Context, c *app.Call, repo *git.Repo, tips ma
 		return nil
 	}
 	for _, sent := range code.AllSent() {
-		if sent.Machine != c.Project().Machine() && isHeld(ctx, repo, sent) {
+		if sent.Machine != c.Project().Machine() && (isHeld(ctx, repo, sent.Held) || isHeld(ctx, repo, sent.Astray)) {
 			item.NotSent = append(item.NotSent, sent.Machine)
 		}
 	}

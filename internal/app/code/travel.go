@@ -42,16 +42,16 @@ func Send(c *app.Call, t thread.Thread, again bool) (sent *thread.CodeSent, bund
 			return nil, nil
 		}
 	}
-	warnAstray(c, repo, t)
+	astray := commitsAstray(c, repo, t)
 	travel, err := c.Travel()
 	stays := err == nil && travel == app.TravelOff
 	if err == nil && !stays {
-		sent, bundle, err = send(c, repo, t, travel, again)
+		sent, bundle, err = send(c, repo, t, travel, astray, again)
 	}
 	if err == nil && !stays || c.Context().Err() != nil {
 		return sent, bundle
 	}
-	reason, sent := "code.travel is off in your configuration", notSent(c, repo, t)
+	reason, sent := "code.travel is off in your configuration", notSent(c, repo, t, astray)
 	if !stays {
 		reason = codes.Reason(err)
 	}
@@ -61,52 +61,61 @@ func Send(c *app.Call, t thread.Thread, again bool) (sent *thread.CodeSent, bund
 	return sent, nil
 }
 
-// warnAstray adds W815 if the worktree of a thread has commits that its branch lacks: only the branch is sent.
-func warnAstray(c *app.Call, repo *git.Repo, t thread.Thread) {
+// commitsAstray is the last of the commits that the worktree of a thread has and its branch lacks, with W815, since only
+// the branch is sent; "" for none.
+func commitsAstray(c *app.Call, repo *git.Repo, t thread.Thread) git.Commit {
 	ctx, code := c.Context(), t.OwnedCode()
 	w := repo.Worktree(WorktreeDir(c, t), code.Admin)
 	if code.State != thread.CodeReady || code.Machine != c.Project().Machine() || FolderMissing(code.Admin) ||
 		w.HasCheckedOut(t.Branch) || w.Busy() != "" {
-		return
+		return ""
 	}
 	head, err := repo.Resolve(ctx, w.Head())
 	if err != nil || head == "" {
-		return
+		return ""
 	}
 	tip, err := repo.Branch(ctx, t.Branch)
 	if err != nil || tip == "" {
-		return
+		return ""
 	}
-	astray, err := commitsBeyond(ctx, repo, head, []git.Commit{tip, git.Commit(code.Start)})
-	if err == nil && len(astray) > 0 {
-		reason := fact.Plural(len(astray), "commit") + " up to " + string(head)[:12] + " in its worktree that " + t.Branch +
-			" lacks, and only the branch is sent"
-		c.Warn(warnings.CommitsNotSent.New(fact.Of("threadId", t.ID), fact.Of("branch", t.Branch), fact.Of("reason", reason)))
+	beside, err := commitsBeyond(ctx, repo, head, []git.Commit{tip, git.Commit(code.Start)})
+	if err != nil || len(beside) == 0 {
+		return ""
 	}
+	reason := fact.Plural(len(beside), "commit") + " up to " + string(head)[:12] + " in its worktree that " + t.Branch +
+		" lacks, and only the branch is sent"
+	c.Warn(warnings.CommitsNotSent.New(fact.Of("threadId", t.ID), fact.Of("branch", t.Branch), fact.Of("reason", reason)))
+	return head
 }
 
 // notSent tells the other machines that commits of a thread's branch stay here which could not be sent; nil where
 // they know it, or git does not say which.
-func notSent(c *app.Call, repo *git.Repo, t thread.Thread) *thread.CodeSent {
+func notSent(c *app.Call, repo *git.Repo, t thread.Thread, astray git.Commit) *thread.CodeSent {
 	code, machine := t.OwnedCode(), c.Project().Machine()
 	tip, err := repo.Branch(c.Context(), t.Branch)
 	if err != nil || tip == "" || string(tip) == code.Start || code.Machine != machine {
 		return nil
 	}
-	out := thread.CodeSent{Machine: machine, Tip: code.Start, At: c.Now()}
-	if code.Sent != nil && code.Sent.Machine == machine {
-		out = *code.Sent
+	out, was := thread.CodeSent{Tip: code.Start}, code.Sent
+	if was != nil && was.Machine == machine {
+		out = *was
+	} else if was != nil {
+		if has, err := repo.Contains(c.Context(), tip, git.Commit(was.Tip)); err == nil && has {
+			out.Tip, out.Bundle, out.Includes = was.Tip, was.Bundle, true // the others have that still
+		}
 	}
-	if out.Held == string(tip) {
+	before := out
+	out.Held, out.Uncommitted, out.Astray = string(tip), uncommittedIn(c, repo, t), string(astray)
+	if out.Held == before.Held && out.Uncommitted == before.Uncommitted && out.Astray == before.Astray {
 		return nil
 	}
-	out.Held = string(tip)
+	out.Machine, out.At = machine, c.Now()
 	return &out
 }
 
 // send is Send in the thread's repository: it bundles the branch, or pushes it.
 func send(
-	c *app.Call, repo *git.Repo, t thread.Thread, travel app.Travel, again bool,
+	c *app.Call, repo *git.Repo, t thread.Thread, travel app.Travel, astray git.Commit, again bool,
 ) (*thread.CodeSent, []byte, error) {
 	ctx, code := c.Context(), t.OwnedCode()
 	tip, err := repo.Branch(ctx, t.Branch)
@@ -118,6 +127,7 @@ func send(
 	}
 	next := &thread.CodeSent{
 		Machine: c.Project().Machine(), At: c.Now(), Tip: string(tip), Uncommitted: uncommittedIn(c, repo, t),
+		Astray: string(astray),
 	}
 	if was := code.Sent; code.Machine == next.Machine && was != nil && was.Machine != next.Machine {
 		next.Includes, err = repo.Contains(ctx, tip, git.Commit(was.Tip))
@@ -126,6 +136,9 @@ func send(
 		}
 		if err != nil {
 			next.Includes = false // git does not have it
+		}
+		if next.Had, err = repo.HasBeenAt(ctx, t.Branch, git.Commit(was.Tip)); err != nil {
+			return nil, nil, err
 		}
 	}
 	if code.Machine != next.Machine && !again {
@@ -143,7 +156,7 @@ func send(
 	for _, was := range code.AllSent() {
 		switch {
 		case was.Tip != next.Tip, was.Held == next.Tip, again && was.Machine == next.Machine:
-		case was.Machine == next.Machine && was.Uncommitted == next.Uncommitted && was.Held == "":
+		case was.Machine == next.Machine && was.Uncommitted == next.Uncommitted && was.Astray == next.Astray && was.Held == "":
 			return nil, nil, nil
 		default: // with the content that the log has
 			next.Bundle = was.Bundle
@@ -281,21 +294,29 @@ func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
 	return nil
 }
 
-// isHeld reports whether another machine has commits of a thread that it did not send, and that are not here.
-func isHeld(ctx context.Context, repo *git.Repo, sent thread.CodeSent) bool {
-	if sent.Held == "" {
+// isHeld reports whether another machine has a commit of a thread that it did not send, "" for none, and that is not here.
+func isHeld(ctx context.Context, repo *git.Repo, held string) bool {
+	if held == "" {
 		return false
 	}
-	at, err := repo.Resolve(ctx, sent.Held)
+	at, err := repo.Resolve(ctx, held)
 	return err == nil && at == ""
 }
 
-// warnOfHeld adds W816 if another machine has commits of a thread that it could not send, and they are not here.
+// warnOfHeld adds W816 if another machine has commits of a thread that it did not send, and they are not here.
 func warnOfHeld(c *app.Call, repo *git.Repo, id thread.ThreadID, sent thread.CodeSent) {
-	if isHeld(c.Context(), repo, sent) {
+	if isHeld(c.Context(), repo, sent.Held) {
 		why := &notCome{
 			reason: "it has commits up to " + sent.Held[:12] + " that it did not send",
-			brings: "leslie publish " + string(id) + " on " + sent.Machine + " (where code.travel is off, git push there and git fetch here)",
+			brings: "On " + sent.Machine + ", leslie publish " + string(id) +
+				" (where code.travel is off, git push there and git fetch here)",
+		}
+		why.warn(c, id, sent.Machine)
+	}
+	if isHeld(c.Context(), repo, sent.Astray) {
+		why := &notCome{
+			reason: "its worktree has commits up to " + sent.Astray[:12] + " that the branch lacks",
+			brings: "On " + sent.Machine + ", git merge " + sent.Astray[:12] + " on the branch, then leslie publish " + string(id) + ",",
 		}
 		why.warn(c, id, sent.Machine)
 	}
@@ -339,7 +360,11 @@ func bring(
 	if in, err := repo.CheckedOut(ctx, t.Branch); err != nil || in != nil {
 		return err
 	}
-	return unlessMoved(repo.UpdateRef(ctx, own, tip, has, "leslie: from "+sent.Machine))
+	err = repo.UpdateRef(ctx, own, tip, has, "leslie: from "+sent.Machine)
+	if err == nil && !forward {
+		warnMadeAnew(c, t, has)
+	}
+	return unlessMoved(err)
 }
 
 // unlessMoved drops git.ErrMoved: somebody else has moved the branch, and the next look sees it.

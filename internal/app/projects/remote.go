@@ -210,11 +210,13 @@ func remoteFailed(ctx context.Context, err error) error {
 		return denied
 	case errors.Is(err, ledger.ErrUnreachable), errors.Is(err, ledger.ErrUnknown), errors.Is(err, context.DeadlineExceeded):
 		hint, reason := "Check the address, and that the servers run", err.Error()
-		if errors.Is(err, context.DeadlineExceeded) {
+		if few, ok := errors.AsType[*ledger.TooFewError](err); ok {
+			reason = few.Error()
+		} else if errors.Is(err, context.DeadlineExceeded) {
 			reason = "no answer within " + remoteFor.String() + "; of several servers too few may be there"
 		}
 		if replica.Untrusted(err) {
-			hint = replica.CertificateHint
+			hint = replica.CertificateHint(err)
 		}
 		return codes.RemoteUnreachable.Wrap(err, fact.Of("reason", reason)).WithHint(hint).WithNext("leslie help remote")
 	case errors.Is(err, ledger.ErrFull):
@@ -704,7 +706,10 @@ func RemoteCheck(c *app.Call, in RemoteCheckRequest) (*RemoteCheckResult, error)
 			return d, err
 		}
 		lines, content, err := ReadRemote(c)
-		if err != nil {
+		switch {
+		case err != nil && report.OnlySilent(): // too few to read it
+			return d, unfit(report)
+		case err != nil:
 			return nil, err
 		}
 		d.Log, d.Content, d.Fine = &lines, &content, d.Fine && len(lines.Damaged)+len(content.Damaged) == 0

@@ -48,7 +48,7 @@ type ClaimResult struct {
 	Worktree string `json:"worktree,omitempty"`
 	// Elsewhere is the machine that has its worktree, if none could be made here, as W816 says.
 	Elsewhere string `json:"elsewhere,omitempty"`
-	// Removed: the worktree of its code was removed; leslie code restore makes it again.
+	// Removed: the worktree of its code was removed, or is gone; leslie code restore makes it again.
 	Removed bool `json:"removed,omitempty"`
 	// Brought has the threads with whose code it begins: see BeginWithDependencies.
 	Brought []thread.ThreadID `json:"brought,omitempty"`
@@ -198,7 +198,9 @@ func taken(c *app.Call, s *thread.State, t thread.Thread) *ClaimResult {
 	c.Warn(s.CancelledBelow(t, t.DependsOn)...)
 	d := claimOf(t)
 	d.taken, d.Derived, d.Reopened = true, c.Caller().Derived, t.Back()
-	d.Removed = t.OwnedCode() != nil && t.OwnedCode().State == thread.CodeRemoved
+	if owned := t.OwnedCode(); owned != nil {
+		d.Removed = owned.State == thread.CodeRemoved || owned.State == thread.CodeReady && code.FolderMissing(code.WorktreeDir(c, t))
+	}
 	return d
 }
 

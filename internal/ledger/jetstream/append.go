@@ -104,7 +104,7 @@ func (l *log) Append(ctx context.Context, last string, line ledger.Line) error {
 		}
 		lost = lost || refusal.ErrCode == codeInFlight
 		if !pause(ctx) {
-			return unlessLost(lost, failure(silence(ctx, ledger.ErrUnreachable), refusal))
+			return unlessLost(lost, failure(l.silence(ctx), refusal))
 		}
 	}
 }

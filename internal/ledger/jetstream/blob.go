@@ -105,7 +105,7 @@ func (l *log) put(ctx context.Context, subject string, data []byte) error {
 			silences = -1
 		}
 	}
-	return failure(ledger.ErrUnreachable, errors.New("those that are there confirm nothing; too few of them may be"))
+	return &ledger.TooFewError{Cause: errors.New("they confirm nothing")}
 }
 
 func (l *log) putOnce(ctx context.Context, subject string, data []byte) error {
@@ -122,7 +122,7 @@ func (l *log) publish(ctx context.Context, msg *nats.Msg, stream string) error {
 		if err != nil {
 			return unlessLost(sent, err)
 		}
-		if again, err := taken(ctx, answer.Data, nil); !again {
+		if again, err := l.taken(ctx, answer.Data, nil); !again {
 			return err
 		}
 	}

@@ -74,7 +74,7 @@ func (l *link) check(ctx context.Context) (ledger.Report, error) {
 	found, why, err := l.askAll(ctx, nc)
 	switch {
 	case ctx.Err() != nil:
-		return ledger.Report{}, silence(ctx, ledger.ErrUnreachable)
+		return ledger.Report{}, l.silence(ctx)
 	case err != nil:
 		return ledger.Report{}, err
 	}

@@ -190,6 +190,28 @@ func TestWhatWasConfirmedSurvivesServers(t *testing.T) {
 	}
 }
 
+// TestTooFewServersAreToldFromNone kills two servers, and then the third.
+func TestTooFewServersAreToldFromNone(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, false)
+	l := ledgertest.Created(t, clusterSetup(c, "p"))
+	left := leader(t, c)
+	for n := range c.Size() {
+		if n != left {
+			require.NoError(t, c.Kill(n))
+		}
+	}
+	sending, cancel := context.WithTimeout(ledgertest.Soon(t), 5*time.Second)
+	defer cancel()
+	require.ErrorAs(t, l.Append(sending, "", ledgertest.Lines(1, 1)[0]), new(*ledger.TooFewError))
+	require.NoError(t, c.Kill(left))
+	asking, cancel := context.WithTimeout(ledgertest.Soon(t), 2*time.Second)
+	defer cancel()
+	_, err := l.Head(asking)
+	require.ErrorIs(t, err, ledger.ErrUnreachable)
+	require.False(t, errors.As(err, new(*ledger.TooFewError)), err)
+}
+
 func leader(t *testing.T, c *cluster.Cluster) int {
 	t.Helper()
 	i, err := c.Leader(ledgertest.Soon(t), "LESLIE_p")

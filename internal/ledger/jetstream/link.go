@@ -89,7 +89,7 @@ func (l *link) connected(ctx context.Context) (*nats.Conn, error) {
 	case <-d.done:
 		return d.nc, d.err
 	case <-ctx.Done():
-		return nil, silence(ctx, ledger.ErrUnreachable)
+		return nil, l.silence(ctx)
 	}
 }
 
@@ -196,14 +196,14 @@ func (l *link) ask(ctx context.Context, msg *nats.Msg, why func(context.Context)
 		case errors.Is(err, ledger.ErrDenied), errors.Is(err, nats.ErrMaxPayload):
 			return nil, sent, err
 		case ctx.Err() != nil:
-			return nil, sent, silence(ctx, ledger.ErrUnreachable)
+			return nil, sent, l.silence(ctx)
 		case errors.Is(err, nats.ErrNoResponders) && why != nil:
 			if err := why(ctx); err != nil {
 				return nil, sent, err
 			}
 			why = nil
 		case !out && !pause(ctx):
-			return nil, sent, failure(silence(ctx, ledger.ErrUnreachable), err)
+			return nil, sent, failure(l.silence(ctx), err)
 		}
 	}
 }
@@ -295,14 +295,14 @@ func (l *link) api(ctx context.Context, what string, request, response any) erro
 		if err != nil {
 			return err
 		}
-		if again, err := taken(ctx, answer.Data, response); !again {
+		if again, err := l.taken(ctx, answer.Data, response); !again {
 			return err
 		}
 	}
 }
 
 // taken reads an answer. again says, after a pause, that the same request can succeed now.
-func taken(ctx context.Context, data []byte, response any) (again bool, err error) {
+func (l *link) taken(ctx context.Context, data []byte, response any) (again bool, err error) {
 	refusal, err := decode(data, response)
 	switch {
 	case err != nil || refusal == nil:
@@ -310,7 +310,7 @@ func taken(ctx context.Context, data []byte, response any) (again bool, err erro
 	case !refusal.passing():
 		return false, refusal.wrapped()
 	case !pause(ctx):
-		return false, failure(silence(ctx, ledger.ErrUnreachable), refusal)
+		return false, failure(l.silence(ctx), refusal)
 	}
 	return true, nil
 }
@@ -350,13 +350,19 @@ func pause(ctx context.Context) bool {
 // failure returns an error that is of a kind and tells its cause.
 func failure(kind, cause error) error { return fmt.Errorf("%w: %w", kind, cause) }
 
-// silence returns what the end of a context means: the caller gave up, or nobody
-// answered in time, which is of a kind.
-func silence(ctx context.Context, kind error) error {
+// silence returns what the end of a context means: the caller gave up, or nobody answered in time, of several servers
+// not even one that is connected.
+func (l *link) silence(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
-	return failure(kind, ctx.Err())
+	l.mu.Lock()
+	several := l.nc != nil && l.nc.IsConnected() && len(l.nc.Servers()) > 1
+	l.mu.Unlock()
+	if several {
+		return &ledger.TooFewError{Cause: ctx.Err()}
+	}
+	return failure(ledger.ErrUnreachable, ctx.Err())
 }
 
 // status returns the code of a message without content that the server made, or "".

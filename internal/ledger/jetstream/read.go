@@ -195,7 +195,7 @@ func (r *reader) quiet(ctx, watched context.Context) error {
 		return cause
 	}
 	if ctx.Err() != nil {
-		return silence(ctx, ledger.ErrUnreachable)
+		return r.silence(ctx)
 	}
 	return nil
 }
@@ -263,7 +263,7 @@ func (l *log) elsewhere(ctx context.Context, subject string, request []byte, use
 		case e == nil:
 			return nil
 		case ctx.Err() != nil:
-			return silence(ctx, ledger.ErrUnreachable)
+			return l.silence(ctx)
 		case !errors.Is(e, ledger.ErrMissing):
 			err = e // it may have it
 		}

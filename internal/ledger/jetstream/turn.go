@@ -36,7 +36,7 @@ func (l *log) Turn(ctx context.Context) (done func(), err error) {
 	waiting, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	unheard := time.AfterFunc(unheardFor, func() {
-		end(failure(ledger.ErrUnreachable, errors.New("no server says whose turn it is")))
+		end(&ledger.TooFewError{Cause: errors.New("no server says whose turn it is")})
 	})
 	defer unheard.Stop()
 	for {
@@ -53,7 +53,7 @@ func (l *log) Turn(ctx context.Context) (done func(), err error) {
 		case err != nil:
 			return nil, err
 		case !pause(ctx):
-			return nil, silence(ctx, ledger.ErrUnreachable)
+			return nil, l.silence(ctx)
 		}
 	}
 }

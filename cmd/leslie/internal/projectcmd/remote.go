@@ -373,7 +373,11 @@ func (d remoteStatusText) Text(p *page.Page) {
 	if d.Hint != "" {
 		p.Field("hint", d.Hint)
 	}
-	serversText(p, d.Servers)
+	serversText(p, d.Servers, d.Reachable)
+	if !d.Reachable && !d.Diverged && !d.Damaged && len(d.Servers) > 1 &&
+		!slices.ContainsFunc(d.Servers, func(s projects.ServerStanding) bool { return !s.Answers }) {
+		p.Line("servers that were started agree on a leader first, which takes some seconds: repeat leslie remote status")
+	}
 	if d.ReadOnly {
 		p.Field("credentials", "they only read (leslie remote move URL --creds FILE takes others)")
 	}
@@ -392,8 +396,8 @@ func (d remoteStatusText) Text(p *page.Page) {
 	keptCopiesText(p, d.Kept)
 }
 
-// serversText says how many of several servers answer, and which do not.
-func serversText(p *page.Page, servers []projects.ServerStanding) {
+// serversText says how many of several servers answer, and which do not: a machine reaches the log through one of them.
+func serversText(p *page.Page, servers []projects.ServerStanding, reachable bool) {
 	if len(servers) < 2 {
 		return
 	}
@@ -414,7 +418,7 @@ func serversText(p *page.Page, servers []projects.ServerStanding) {
 	if len(untrusted) > 0 {
 		text += "; not trusted here is the certificate of " + strings.Join(untrusted, ", ")
 	}
-	if needed := len(servers)/2 + 1; answer > 0 && answer < needed {
+	if needed := len(servers)/2 + 1; !reachable && answer > 0 && answer < needed {
 		text += fmt.Sprintf("; it takes %d", needed)
 	}
 	p.Field("servers", text)
