@@ -53,9 +53,14 @@ func Find(start string, opts Options) (*Store, error) {
 		} else {
 			sign = "This is a project of leslie: " + sign + ", but no store is here"
 		}
+		name := "NAME on one that has lost its copy"
+		if had := w.machine(); had != "" {
+			name = had + " makes the copy again that was lost here"
+		}
 		none = none.WithHint(sign + ". In a clone of a project on several machines: leslie connect URL, with the URL that leslie remote status " +
-			"shows on another one; leslie connect URL --machine NAME on one that has lost its copy. If the store was here, bring its folder " + Dir +
-			" back from a copy, or work where it is. In another copy of the project a person decides which store it has").WithNext("leslie help store")
+			"shows on another one; leslie connect URL --machine " + name + ". If the store was here, bring its folder " + Dir +
+			" back from a copy, or work where it is. In another copy of the project a person decides which store it has").
+			WithNext("leslie help connect")
 	}
 	return nil, none
 }
@@ -90,6 +95,17 @@ func (w *walk) sign() (sign string, was bool) {
 		}
 	}
 	return "", false
+}
+
+// machine is the name that this machine had in a project whose store is gone from one of the searched folders, "" where
+// nothing says it.
+func (w *walk) machine() string {
+	for _, dir := range w.searched {
+		if name, _, err := saferoot.ReadRegular(filepath.Join(dir, Dir, machineFile)); err == nil {
+			return strings.TrimSpace(string(name))
+		}
+	}
+	return ""
 }
 
 // hasFile reports whether there is a file in a folder or below.

@@ -177,8 +177,8 @@ func scriptText(workDir string) (string, error) {
 // that has the logs of projects on several machines.
 func scriptEngine(ts *testscript.TestScript, neg bool, args []string) {
 	e := &ts.Value(scriptKey{}).(*scriptFacts).engine
-	wants(ts, !neg && len(args) >= 1, "engine works|unreachable|silent|denies|stranger|accepts FILE|ahead D|lost PROJECT|cut PROJECT N|damage PROJECT N|content")
-	e.Before, e.After, e.Accepts = nil, nil, nil
+	wants(ts, !neg && len(args) >= 1, "engine works|unreachable|silent|worn|denies|stranger|accepts FILE|ahead D|lost PROJECT|cut PROJECT N|damage PROJECT N|content")
+	e.Before, e.After, e.Accepts, e.Worn = nil, nil, nil, false
 	fails := func(err error, only ...string) func(string, string) error {
 		return func(call, _ string) error {
 			if len(only) == 0 || slices.Contains(only, call) {
@@ -197,6 +197,8 @@ func scriptEngine(ts *testscript.TestScript, neg bool, args []string) {
 		e.Before = fails(ledger.ErrUnreachable)
 	case args[0] == "silent": // what is appended stands, and nobody hears of it
 		e.After = fails(ledger.ErrUnknown, "append")
+	case args[0] == "worn": // what is damaged is stored again, and nothing else is stored
+		e.Worn = true
 	case args[0] == "denies":
 		e.Before = fails(ledger.ErrDenied, "append")
 	case args[0] == "stranger": // to the engine is who asks

@@ -355,7 +355,7 @@ func (c *Call) Next(r Request) *Call {
 // Within returns a call that only looks, and ends with a context. It asks the log of a project on several machines no
 // more often than this one.
 func (c *Call) Within(ctx context.Context) *Call {
-	look := c.project.Call(ctx, c.caller, Request{})
+	look := c.project.Call(ctx, c.caller, Request{ReadOnly: true})
 	look.kept, look.asked, look.logEnd, look.refreshed = c.kept, c.asked, c.logEnd, c.refreshed
 	return look
 }

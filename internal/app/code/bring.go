@@ -176,8 +176,8 @@ func takeAnew(c *app.Call, repo *git.Repo, t thread.Thread, tip git.Commit) (tak
 
 // warnMadeAnew adds W819 for the branch of a thread that was at tip, and is now where madeAnew says.
 func warnMadeAnew(c *app.Call, t thread.Thread, tip git.Commit) {
-	c.Warn(warnings.BranchReplaced.New(fact.Of("threadId", t.ID), fact.Of("branch", t.Branch), fact.Of("was", string(tip)[:12]),
-		fact.Of("machine", t.OwnedCode().Sent.Machine)))
+	c.Warn(warnings.BranchReplaced.New(fact.Of("threadId", t.ID), fact.Of("branch", t.Branch),
+		fact.Of("was", string(tip)[:12]), fact.Of("machine", t.OwnedCode().Sent.Machine)))
 }
 
 // madeAnew reports whether the branch of a thread was at tip, where it is here, before another machine sent it as it is

@@ -70,6 +70,11 @@ func FileOf(c *app.Call, id thread.ThreadID, name string) (content []byte, execu
 		return nil, false, err
 	}
 	if !found.There() || found.Submodule() {
+		if sent := t.OwnedCode().Sent; sent != nil {
+			if at, err := repo.Resolve(c.Context(), sent.Tip); err == nil && at == "" { // which may have it
+				return nil, false, thread.NotSent(t)
+			}
+		}
 		return nil, false, none
 	}
 	all, err := repo.Blobs(c.Context(), []string{found.Object})

@@ -61,8 +61,8 @@ func Send(c *app.Call, t thread.Thread, again bool) (sent *thread.CodeSent, bund
 	return sent, nil
 }
 
-// commitsAstray is the last of the commits that the worktree of a thread has and its branch lacks, with W815, since only
-// the branch is sent; "" for none.
+// commitsAstray is the last of the commits that the worktree of a thread has and its branch lacks, with W815, since
+// only the branch is sent; "" for none.
 func commitsAstray(c *app.Call, repo *git.Repo, t thread.Thread) git.Commit {
 	ctx, code := c.Context(), t.OwnedCode()
 	w := repo.Worktree(WorktreeDir(c, t), code.Admin)
@@ -156,7 +156,8 @@ func send(
 	for _, was := range code.AllSent() {
 		switch {
 		case was.Tip != next.Tip, was.Held == next.Tip, again && was.Machine == next.Machine:
-		case was.Machine == next.Machine && was.Uncommitted == next.Uncommitted && was.Astray == next.Astray && was.Held == "":
+		case was.Machine == next.Machine && was.Uncommitted == next.Uncommitted && was.Astray == next.Astray &&
+			was.Held == "":
 			return nil, nil, nil
 		default: // with the content that the log has
 			next.Bundle = was.Bundle
@@ -294,7 +295,8 @@ func arrive(c *app.Call, repo *git.Repo, threads ...thread.Thread) error {
 	return nil
 }
 
-// isHeld reports whether another machine has a commit of a thread that it did not send, "" for none, and that is not here.
+// isHeld reports whether another machine has a commit of a thread that it did not send, "" for none, and that is not
+// here.
 func isHeld(ctx context.Context, repo *git.Repo, held string) bool {
 	if held == "" {
 		return false
@@ -316,7 +318,8 @@ func warnOfHeld(c *app.Call, repo *git.Repo, id thread.ThreadID, sent thread.Cod
 	if isHeld(c.Context(), repo, sent.Astray) {
 		why := &notCome{
 			reason: "its worktree has commits up to " + sent.Astray[:12] + " that the branch lacks",
-			brings: "On " + sent.Machine + ", git merge " + sent.Astray[:12] + " on the branch, then leslie publish " + string(id) + ",",
+			brings: "On " + sent.Machine + ", git merge " + sent.Astray[:12] + " on the branch, then leslie publish " +
+				string(id) + ",",
 		}
 		why.warn(c, id, sent.Machine)
 	}

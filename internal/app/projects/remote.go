@@ -3,6 +3,8 @@ package projects
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -820,6 +822,9 @@ func RemoteRestore(c *app.Call, in RemoteRestoreRequest) (*RemoteRestoreResult, 
 		return nil, err
 	}
 	left, err := StoreDoctor(c).CheckContent(c.Context())
+	if err == nil && renewed > 0 {
+		err = storesContent(c, made)
+	}
 	return &RemoteRestoreResult{
 		Credentials: refused && creds != nil,
 		RemoteInitResult: RemoteInitResult{
@@ -827,6 +832,22 @@ func RemoteRestore(c *app.Call, in RemoteRestoreRequest) (*RemoteRestoreResult, 
 		},
 		Renewed: renewed, Damaged: left.Damaged,
 	}, err
+}
+
+// storesContent stores a few bytes, to see that the servers take content once more: what a disk has damaged may keep them
+// from it. Errors: T510, those of the log.
+func storesContent(c *app.Call, l *replica.Link) error {
+	mark := []byte("content was stored again at " + c.Now().Format(time.RFC3339Nano))
+	sum := sha256.Sum256(mark)
+	err := l.Ledger.PutBlob(c.Context(), hex.EncodeToString(sum[:]), mark)
+	if err == nil || !errors.Is(err, ledger.ErrUnreachable) || c.Context().Err() != nil {
+		return replica.Error(c.Context(), err, "")
+	}
+	return codes.RemoteUnreachable.Wrap(err, fact.Of("changed", true),
+		fact.Of("reason", "what was damaged is stored again, and the servers store nothing else: the damage on their disks keeps them from it")).
+		WithHint("Stop all servers, move the folder jetstream in the store_dir of each away, start them, and run leslie remote restore " +
+			"--creds FILE here again, then leslie publish ID on machines that have content which this one lacks").
+		WithNext("leslie remote status")
 }
 
 // isRefused reports whether the servers do not accept the credentials that this machine has: they were made anew.

@@ -199,7 +199,8 @@ func taken(c *app.Call, s *thread.State, t thread.Thread) *ClaimResult {
 	d := claimOf(t)
 	d.taken, d.Derived, d.Reopened = true, c.Caller().Derived, t.Back()
 	if owned := t.OwnedCode(); owned != nil {
-		d.Removed = owned.State == thread.CodeRemoved || owned.State == thread.CodeReady && code.FolderMissing(code.WorktreeDir(c, t))
+		gone := owned.State == thread.CodeReady && code.FolderMissing(code.WorktreeDir(c, t))
+		d.Removed = gone || owned.State == thread.CodeRemoved
 	}
 	return d
 }

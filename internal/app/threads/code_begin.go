@@ -45,6 +45,9 @@ func BringCode(c *app.Call, id thread.ThreadID) (worktree, elsewhere string) {
 				reason = "in " + e.Facts().Text("path") + ", " + codes.Reason(e) + " (" + e.Facts().Text("paths") + ")"
 				brings = "leslie code setup " + string(id) + ", once they are committed or moved,"
 			}
+			if e.Code() == codes.Claimed {
+				brings = "leslie claim " + string(id) + " --take-over --reason TEXT"
+			}
 			c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", id), fact.Of("machine", t.OwnedCode().Machine),
 				fact.Of("reason", reason), fact.Of("next", brings)))
 		}

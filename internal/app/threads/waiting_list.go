@@ -13,7 +13,7 @@ import (
 )
 
 // AgentFolder is the folder in which a thread's agent works: its worktree, or the project's folder if it
-// owns no code. Errors: T802 for a thread whose worktree is not there.
+// owns no code. Errors: T802 for a thread whose worktree is not there, T108 if somebody works there on another machine.
 func AgentFolder(c *app.Call, t thread.Thread) (string, error) {
 	owned := contextCode(c, t)
 	switch {
@@ -24,6 +24,10 @@ func AgentFolder(c *app.Call, t thread.Thread) (string, error) {
 	}
 	id := string(t.ID)
 	if owned.State == thread.CodeElsewhere {
+		mayCome := func(s *thread.State) error { return s.MayBringCode(t.ID, c.Project().IsHere, c.Stamp()) }
+		if _, err := c.View(mayCome); err != nil {
+			return "", err
+		}
 		return "", thread.NoCodeHere(t, "").WithHint("leslie code setup " + id + " makes one here")
 	}
 	return "", thread.NoCode(t.ID, "its worktree is not there, and no agent works elsewhere in its place").

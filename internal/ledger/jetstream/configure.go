@@ -70,7 +70,7 @@ func (Engine) Configure(s ledger.ServerSetup) (files []ledger.SetupFile, err err
 		if err != nil {
 			return nil, err
 		}
-		config = strings.Replace(config, "user: "+role+", password: $"+strings.ToUpper(role)+"_PASSWORD", "nkey: "+public, 1)
+		config = strings.Replace(config, "user: "+role+", password: $"+strings.ToUpper(role)+"_PASSWORD", "nkey: "+public+" # of "+role+".creds", 1)
 		data := slices.Concat(seed, []byte("\n"), s.Trusted)
 		files = append(files, ledger.SetupFile{Name: role + ".creds", Data: data, Secret: true})
 	}

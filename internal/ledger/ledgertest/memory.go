@@ -28,6 +28,8 @@ type Memory struct {
 	Before func(call, project string) error
 	// Accepts says whether the credentials of an address are refused, by its error; nil: none are.
 	Accepts func(at ledger.Address) error
+	// Worn: it stores what it has again, and no other content.
+	Worn bool
 	// After is called when a call has taken effect; its error is the call's, as if the
 	// answer was lost.
 	After func(call, project string) error
@@ -321,7 +323,11 @@ func (l memoryLedger) putBlob(ctx context.Context, sum string, data []byte, rene
 		return errors.New("the content is not that of its name")
 	}
 	return l.with(ctx, "put", func(log *memoryLog) error {
-		if _, there := log.blobs[sum]; !there || renew {
+		_, there := log.blobs[sum]
+		if !there && l.engine.Worn {
+			return &ledger.TooFewError{}
+		}
+		if !there || renew {
 			log.blobs[sum] = append([]byte{}, data...)
 		}
 		return nil

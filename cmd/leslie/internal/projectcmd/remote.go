@@ -660,7 +660,10 @@ func Connect() *cli.Command {
 	}
 }
 
-type publishText struct{ *projects.PublishResult }
+type publishText struct {
+	*projects.PublishResult
+	named bool // the line names the thread
+}
 
 func (d publishText) Text(p *page.Page) {
 	switch {
@@ -669,6 +672,8 @@ func (d publishText) Text(p *page.Page) {
 			"(git push takes them on)")
 	case len(d.Threads) == 0 && d.NotSent: // a warning says why
 		p.Line("nothing was published: commits stay on this machine")
+	case len(d.Threads) == 0 && len(d.Left) == 0 && d.named:
+		p.Line("nothing to publish: what is here has been published, and the servers have it again if they had lost it")
 	case len(d.Threads) == 0 && len(d.Left) == 0:
 		p.Line("nothing to publish: what is here has been published")
 	}
@@ -712,7 +717,7 @@ func Publish() *cli.Command {
 			if d == nil {
 				return nil, err
 			}
-			return publishText{d}, err
+			return publishText{d, c.Operand(0) != ""}, err
 		},
 	}
 }
