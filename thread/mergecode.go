@@ -87,8 +87,8 @@ func (s *State) place(p *MergeParties) {
 }
 
 // LandsIn returns the branch in which the code of a thread lands: that of its parent's code,
-// else the one from which it began; where the code that had that branch was removed since, the
-// one in which that lands. "" for none.
+// else the one from which it began; where the code that had that branch was removed since, or has landed with a thread
+// that ended, the one in which that lands. "" for none.
 func (s *State) LandsIn(t Thread) string {
 	if parent, _ := s.Threads.Peek(string(t.ParentID)); t.OwnedCode() != nil && parent.OwnedCode() != nil {
 		return s.landsAfter(parent.Branch)
@@ -102,7 +102,7 @@ func (s *State) UsualBranch(id ThreadID) string {
 	return s.LandsIn(t)
 }
 
-// landsAfter is a branch, or, if it is of code that was removed, where that lands.
+// landsAfter is a branch, or, if it is of code that was removed or has landed, where that lands.
 func (s *State) landsAfter(branch string) string {
 	if branch == "" {
 		return ""
@@ -113,7 +113,7 @@ func (s *State) landsAfter(branch string) string {
 func landsAfter(branch string, owners []Thread) string {
 	for range owners { // each at most once
 		i := slices.IndexFunc(owners, func(t Thread) bool { return t.Branch == branch })
-		if i < 0 || slices.ContainsFunc(owners, func(t Thread) bool { return t.Branch == branch && t.OwnedCode().living() }) {
+		if i < 0 || slices.ContainsFunc(owners, func(t Thread) bool { return t.Branch == branch && t.takesLandings() }) {
 			break
 		}
 		branch = owners[i].BegunFrom()
@@ -134,6 +134,13 @@ func (t Thread) BegunFrom() string {
 	}
 	branch, _ := strings.CutPrefix(code.Target, "refs/heads/")
 	return branch
+}
+
+// takesLandings reports whether what began at the branch of a thread lands there: its code is there, and has not landed
+// for good.
+func (t Thread) takesLandings() bool {
+	_, landed := t.OwnedCode().LastLanded()
+	return t.OwnedCode().living() && !(landed && t.Status.Terminated())
 }
 
 // BranchOwner returns the thread that goes on and whose code has a branch.

@@ -211,7 +211,7 @@ func remoteFailed(ctx context.Context, err error) error {
 		}
 		return denied
 	case errors.Is(err, ledger.ErrUnreachable), errors.Is(err, ledger.ErrUnknown), errors.Is(err, context.DeadlineExceeded):
-		hint, reason := "Check the address, and that the servers run", err.Error()
+		hint, reason := "Check the address, and that the servers run; those that were just started need some seconds", err.Error()
 		if few, ok := errors.AsType[*ledger.TooFewError](err); ok {
 			reason = few.Error()
 		} else if errors.Is(err, context.DeadlineExceeded) {

@@ -477,8 +477,11 @@ func (l *linter) moveOperands() {
 	}
 	for _, name := range []string{spec.Sets, spec.LastSets} {
 		if name != "" && slices.ContainsFunc(l.Flags, func(f SetFlag) bool { return f.Name == name }) {
-			l.Faults = append(l.Faults, Fault{Field: "--" + name, Value: words[0],
-				Problem: "--" + name + " cannot be used with the operand " + spec.Shown})
+			problem := "--" + name + " cannot be used with the operand " + spec.Shown
+			if slices.Contains(Names(l.Cmd.Flags), "title") {
+				problem += ": --title is for a title beside it"
+			}
+			l.Faults = append(l.Faults, Fault{Field: "--" + name, Value: words[0], Problem: problem})
 			return
 		}
 	}
