@@ -101,8 +101,8 @@ func (w *walk) sign() (sign string, was bool) {
 // nothing says it.
 func (w *walk) machine() string {
 	for _, dir := range w.searched {
-		if name, _, err := saferoot.ReadRegular(filepath.Join(dir, Dir, machineFile)); err == nil {
-			return strings.TrimSpace(string(name))
+		if name, err := Open(dir, Options{}).Machine(); err == nil && name != "" {
+			return name
 		}
 	}
 	return ""

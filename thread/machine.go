@@ -32,8 +32,8 @@ type CodeSent struct {
 	// Was has where the branch was when it was sent before, the newest first, at most mostSentTips: who is there has
 	// nothing that this machine did not have on its branch, too.
 	Was []string `json:"was,omitempty"`
-	// Includes: Tip has what the machine had sent that had the code before, Had: the branch was there. They are not
-	// recorded.
+	// Includes: Tip has what the machine had sent that had the code before, Had: it has not, and the branch was there.
+	// They are not recorded.
 	Includes bool `json:"-"`
 	Had      bool `json:"-"`
 
@@ -136,7 +136,8 @@ func (s *State) recordsThread(recorded []byte, t Thread) Thread {
 
 // SentCode records what a machine has sent to the others of a thread's branch: of the thread's own
 // commits, if the code is there, else of those that this machine has besides. What the machine that had the
-// code before has not committed, or has on no branch, stays recorded, and what it has sent that the branch lacks now, as after a rebase.
+// code before has not committed, or has on no branch, stays recorded, and what it has sent that the branch lacks now, as
+// after a rebase.
 func (s *State) SentCode(id ThreadID, sent CodeSent) {
 	t, ok := s.Threads.Peek(string(id))
 	if !ok || t.OwnedCode() == nil {
@@ -180,14 +181,6 @@ func (sent *CodeSent) tipsBefore(tip string) []string {
 // besides is what machines have sent besides the thread's own commits, without one of them.
 func (c *Code) besides(machine string) []CodeSent {
 	return slices.DeleteFunc(slices.Clone(c.SentBeside), func(s CodeSent) bool { return s.Machine == machine })
-}
-
-// SentBefore are the commits at which the branch was when the thread's own commits were sent before.
-func (c *Code) SentBefore() []string {
-	if c.Sent == nil {
-		return nil
-	}
-	return c.Sent.Was
 }
 
 // AllSent is what has been sent of a branch, the thread's own commits first.

@@ -139,8 +139,11 @@ func (t Thread) BegunFrom() string {
 // takesLandings reports whether what began at the branch of a thread lands there: its code is there, and has not landed
 // for good.
 func (t Thread) takesLandings() bool {
+	if !t.OwnedCode().living() {
+		return false
+	}
 	_, landed := t.OwnedCode().LastLanded()
-	return t.OwnedCode().living() && !(landed && t.Status.Terminated())
+	return !landed || !t.Status.Terminated()
 }
 
 // BranchOwner returns the thread that goes on and whose code has a branch.

@@ -264,7 +264,7 @@ func (r *Repo) FastForwards(ctx context.Context, branch string) (map[Commit]bool
 	return r.commits(ctx, command{args: args})
 }
 
-// HasBeenAt reports whether a branch is at a commit, or was there as far back as git keeps its moves.
+// HasBeenAt reports whether a branch was at a commit, as far back as git keeps its moves.
 func (r *Repo) HasBeenAt(ctx context.Context, branch string, at Commit) (bool, error) {
 	places, err := r.commits(ctx, command{args: []string{"rev-list", "--walk-reflogs", "refs/heads/" + branch, "--"}})
 	return places[at], err

@@ -72,9 +72,8 @@ func (l *Link) Announce(ctx context.Context, now *state.Loaded, next *statefile.
 // still.
 func inTime(err error) error {
 	switch {
-	case errors.Is(err, ledger.ErrUnknown): // ErrUnreachable may be its cause
-		return err
-	case errors.As(err, new(*ledger.TooFewError)):
+	case errors.Is(err, ledger.ErrUnknown), // ErrUnreachable may be its cause
+		errors.As(err, new(*ledger.TooFewError)):
 		return err
 	case errors.Is(err, ledger.ErrUnreachable):
 		return fmt.Errorf("%w for %s; too few of them may be there", ledger.ErrUnreachable, appendFor)

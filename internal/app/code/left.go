@@ -168,13 +168,21 @@ func othersKnow(code *thread.Code) []git.Commit {
 	for _, sent := range code.AllSent() {
 		known = append(known, git.Commit(sent.Tip))
 	}
-	for _, before := range code.SentBefore() {
-		known = append(known, git.Commit(before))
-	}
 	if code.Target != "" {
 		known = append(known, git.Commit(code.Target))
 	}
-	return known
+	return append(known, sentBefore(code)...)
+}
+
+// sentBefore returns where a thread's branch was when its own commits were sent before: others have had what is there,
+// also what was made anew since.
+func sentBefore(code *thread.Code) (all []git.Commit) {
+	if code.Sent != nil {
+		for _, tip := range code.Sent.Was {
+			all = append(all, git.Commit(tip))
+		}
+	}
+	return all
 }
 
 // Unsent counts the commits of threads whose worktrees are here that this machine would send to the others with the
@@ -392,10 +400,7 @@ func besides(ctx context.Context, repo *git.Repo, t thread.Thread, tip git.Commi
 	if code.State == thread.CodeElsewhere {
 		own = append(own, git.Commit(git.MachineRef(code.Machine, t.Branch)))
 	}
-	for _, before := range code.SentBefore() { // which others have had, and made anew
-		own = append(own, git.Commit(before))
-	}
-	beyond, err := commitsBeyond(ctx, repo, tip, own)
+	beyond, err := commitsBeyond(ctx, repo, tip, append(own, sentBefore(code)...))
 	if err != nil || len(beyond) == 0 {
 		return 0, err
 	}

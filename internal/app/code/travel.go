@@ -137,8 +137,10 @@ func send(
 		if err != nil {
 			next.Includes = false // git does not have it
 		}
-		if next.Had, err = repo.HasBeenAt(ctx, t.Branch, git.Commit(was.Tip)); err != nil {
-			return nil, nil, err
+		if !next.Includes {
+			if next.Had, err = repo.HasBeenAt(ctx, t.Branch, git.Commit(was.Tip)); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
 	if code.Machine != next.Machine && !again {
@@ -307,23 +309,23 @@ func isHeld(ctx context.Context, repo *git.Repo, held string) bool {
 
 // warnOfHeld adds W816 if another machine has commits of a thread that it did not send, and they are not here.
 func warnOfHeld(c *app.Call, repo *git.Repo, id thread.ThreadID, sent thread.CodeSent) {
+	publish := "leslie publish " + string(id)
 	if isHeld(c.Context(), repo, sent.Held) {
-		why := &notCome{
+		(&notCome{
 			reason: "it has commits up to " + sent.Held[:12] + " that it did not send",
-			brings: "On " + sent.Machine + ", leslie publish " + string(id) +
-				" (where code.travel is off, git push there and git fetch here)",
-		}
-		why.warn(c, id, sent.Machine)
+			brings: onMachine(sent, publish) + " (where code.travel is off, git push there and git fetch here)",
+		}).warn(c, id, sent.Machine)
 	}
 	if isHeld(c.Context(), repo, sent.Astray) {
-		why := &notCome{
+		(&notCome{
 			reason: "its worktree has commits up to " + sent.Astray[:12] + " that the branch lacks",
-			brings: "On " + sent.Machine + ", git merge " + sent.Astray[:12] + " on the branch, then leslie publish " +
-				string(id) + ",",
-		}
-		why.warn(c, id, sent.Machine)
+			brings: onMachine(sent, "git merge "+sent.Astray[:12]+" on the branch, then "+publish+","),
+		}).warn(c, id, sent.Machine)
 	}
 }
+
+// onMachine says of a line that it is for the machine that has sent commits.
+func onMachine(sent thread.CodeSent, line string) string { return "On " + sent.Machine + ", " + line }
 
 // bring brings the commits here that another machine has sent of one thread, and moves its branch
 // forward to the thread's own, unless a worktree has that checked out, or leslie did not make it. tips has
@@ -395,7 +397,7 @@ func commitsCome(
 		if err != nil {
 			why := &notCome{reason: codes.Reason(err), hint: "Repeat the call when the project's servers answer", next: "leslie remote status"}
 			if codes.Has(err, codes.RemoteDamaged) {
-				why.brings = "leslie publish " + string(t.ID) + " on " + sent.Machine
+				why.brings = onMachine(sent, "leslie publish "+string(t.ID))
 				why.hint = "The servers have lost it: leslie publish " + string(t.ID) + " on " + sent.Machine + " stores it again"
 			}
 			return why

@@ -3,8 +3,6 @@ package projects
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -838,8 +836,7 @@ func RemoteRestore(c *app.Call, in RemoteRestoreRequest) (*RemoteRestoreResult, 
 // from it. Errors: T510, those of the log.
 func storesContent(c *app.Call, l *replica.Link) error {
 	mark := []byte("content was stored again at " + c.Now().Format(time.RFC3339Nano))
-	sum := sha256.Sum256(mark)
-	err := l.Ledger.PutBlob(c.Context(), hex.EncodeToString(sum[:]), mark)
+	err := l.Ledger.PutBlob(c.Context(), replica.Sum(mark), mark)
 	if err == nil || !errors.Is(err, ledger.ErrUnreachable) || c.Context().Err() != nil {
 		return replica.Error(c.Context(), err, "")
 	}

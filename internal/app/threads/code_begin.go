@@ -41,11 +41,11 @@ func BringCode(c *app.Call, id thread.ThreadID) (worktree, elsewhere string) {
 		if e := codes.Of(err); e != nil {
 			reason, brings := code.NotHere(err)
 			reason, brings = cmp.Or(reason, strings.TrimSuffix(e.Error(), ".")), cmp.Or(brings, "leslie code setup "+string(id))
-			if e.Code() == codes.LandingBlocked {
+			switch e.Code() {
+			case codes.LandingBlocked:
 				reason = "in " + e.Facts().Text("path") + ", " + codes.Reason(e) + " (" + e.Facts().Text("paths") + ")"
 				brings = "leslie code setup " + string(id) + ", once they are committed or moved,"
-			}
-			if e.Code() == codes.Claimed {
+			case codes.Claimed:
 				brings = "leslie claim " + string(id) + " --take-over --reason TEXT"
 			}
 			c.Warn(warnings.CommitsNotHere.New(fact.Of("threadId", id), fact.Of("machine", t.OwnedCode().Machine),

@@ -105,34 +105,32 @@ func (t CommandTable) LineOf(command string, id thread.ThreadID, recorded json.R
 	if cmd == nil || len(recorded) > 0 && json.Unmarshal(recorded, &params) != nil {
 		return ""
 	}
-	operands, flags := texts(params["operands"]), 0
-	for _, o := range Options(slices.Concat(cmd.Flags, cmd.Further)) {
-		value, has := params[camel(o.Name)]
-		if !has {
-			value, has = params[strings.ReplaceAll(o.Name, "-", "_")] // as tools name it
-		}
-		switch {
-		case !has:
-			continue
-		case o.Name == "wait" || o.Name == "yes":
-		case o.Typed().Toggle:
-			if value == true {
-				words = append(words, "--"+o.Name)
+	take := func(names ...string) (value any) {
+		for _, name := range names {
+			if value == nil {
+				value = params[name]
 			}
+			delete(params, name)
+		}
+		return value
+	}
+	operands := texts(take("operands"))
+	_ = take("thread") // which id is
+	_ = take("action") // as tools name the command
+	for _, o := range Options(slices.Concat(cmd.Flags, cmd.Further)) {
+		value := take(camel(o.Name), strings.ReplaceAll(o.Name, "-", "_")) // the second is a tool's
+		switch {
+		case o.Name == "wait" || o.Name == "yes":
+		case value == true:
+			words = append(words, "--"+o.Name)
 		default:
 			for _, text := range texts(value) {
 				words = append(words, "--"+o.Name, text)
 			}
 		}
-		flags++
-	}
-	for _, name := range []string{"operands", "thread", "action"} { // the last is a tool's name of the command
-		if _, has := params[name]; has {
-			flags++
-		}
 	}
 	switch {
-	case flags < len(params):
+	case len(params) > 0:
 		return ""
 	case len(operands) > 0 || id == "":
 	case slices.ContainsFunc(cmd.Operands, func(o Operand) bool { return o.IDs == ThreadIDs }):

@@ -362,8 +362,17 @@ func (d remoteStatusText) Text(p *page.Page) {
 		p.Field("diverged", d.Reason)
 	case !d.Reachable:
 		p.Field("unreachable", d.Reason)
-		if !d.Untrusted && !slices.ContainsFunc(d.Servers, func(s projects.ServerStanding) bool { return s.Answers }) {
+		answer := 0
+		for _, s := range d.Servers {
+			if s.Answers {
+				answer++
+			}
+		}
+		switch {
+		case answer == 0 && !d.Untrusted:
 			p.Line("if the servers have another address now: leslie remote move URL")
+		case answer > 1 && answer == len(d.Servers):
+			p.Line("servers that were started agree on a leader first, which takes some seconds: repeat leslie remote status")
 		}
 	case *d.Lag > 0:
 		p.Field("behind", fact.Plural(*d.Lag, "operation"))
@@ -374,10 +383,6 @@ func (d remoteStatusText) Text(p *page.Page) {
 		p.Field("hint", d.Hint)
 	}
 	serversText(p, d.Servers, d.Reachable)
-	if !d.Reachable && !d.Diverged && !d.Damaged && len(d.Servers) > 1 &&
-		!slices.ContainsFunc(d.Servers, func(s projects.ServerStanding) bool { return !s.Answers }) {
-		p.Line("servers that were started agree on a leader first, which takes some seconds: repeat leslie remote status")
-	}
 	if d.ReadOnly {
 		p.Field("credentials", "they only read (leslie remote move URL --creds FILE takes others)")
 	}
